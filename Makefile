@@ -1,4 +1,5 @@
 # The one door. `make help` lists the targets.
+.DEFAULT_GOAL := all
 BUILD    ?= build
 PREFIX   ?= /usr/local
 CXX      ?= g++
@@ -11,12 +12,21 @@ SAN      ?=
 PYTHON   := /usr/bin/python3
 JOBS     ?= $(shell nproc)
 
+# Compilers are asked through ccache where it is there. The folder of this clone stands in nothing that is compiled, so that a
+# clone in another folder finds the same. Only the commands below use it, and not what tests compile. CCACHE= turns it off.
+CCACHE   := $(if $(findstring ccache,$(CXX)),,$(shell command -v ccache))
+IN_ANY_FOLDER := -fdebug-prefix-map='$(CURDIR)=.'
+# lld links several times as fast as bfd. What enters other processes is linked by the same linker everywhere: LLD is not for the library.
+# Tables that are sections of their own (FILIBUSTER_HOOK) are kept by whoever asks for their ends, with lld as with bfd.
+LLD      := $(if $(shell command -v ld.lld),-fuse-ld=lld)
+LINK      = $(CXX) $(OPT) $(SANFLAGS) $(LLD) -Wl,--gc-sections -Wl,-z,nostart-stop-gc
+
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror
 # Debian's cpp-httplib is built with these; they change the layout of its classes.
 HTTPLIB  := -DCPPHTTPLIB_OPENSSL_SUPPORT -DCPPHTTPLIB_ZLIB_SUPPORT -DCPPHTTPLIB_BROTLI_SUPPORT
 CPPFLAGS += -I. -isystem /usr/share/include -isystem /usr/share/include/llhttp -MMD -MP
-CXXFLAGS += -std=c++20 $(OPT) $(WARN)
-CFLAGS   += -std=c11 $(OPT)
+CXXFLAGS += -std=c++20 $(OPT) $(WARN) $(IN_ANY_FOLDER)
+CFLAGS   += -std=c11 $(OPT) $(IN_ANY_FOLDER)
 ifneq ($(SAN),)
   BUILD    := $(BUILD)-san
   # core/ and preload/ are built without RTTI, which the check of virtual tables needs in whoever uses them.
@@ -38,7 +48,12 @@ DAEMON_SRC  := $(filter-out daemon/main.cc daemon/proxy/main.cc,$(call find_cc,d
 ANALYSIS_SRC := $(call find_cc,cli/analysis)
 CLI_SRC     := $(filter-out cli/main.cc $(ANALYSIS_SRC),$(call find_cc,cli))
 UNIT_SRC    := $(call find_cc,tests/unit)
-objects      = $(patsubst %.cc,$(BUILD)/obj/%.o,$(1))
+BPF_SRC     := $(call find_cc,bpf)
+# What the unit tests link besides the archives. What lives in other processes is linked into one of them without its
+# hooks (and without preload/os/standard_library.cc, which traps operator new); of eBPF's loader, what calls no eBPF.
+UNIT_preload_agent := $(filter-out preload/hooks/% preload/os/standard_library.cc,$(PRELOAD_SRC))
+UNIT_bpf := $(addprefix bpf/loader/,capabilities.cc channel.cc failure.cc kernel.cc go/instructions.cc go/sites.cc)
+include make/unity.mk
 LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj/llhttp/llhttp.o
 
 # Static what is: each shared library costs every start of the daemon. CLP is loaded when it is needed (daemon/retries/pair_cover.cc).
@@ -55,13 +70,40 @@ BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfil
 .PHONY: all
 all: $(BINARIES) attach $(BUILD)/lib/filibuster/report.html compile_commands.json  ## build everything
 
+# A batch of files stands in gen/unity, and is compiled as each of its files is.
+UNITED_SRC := $(BUILD)/gen/unity
+# Other sections than those that are reached are left out of a program, and what a batch has besides needs no library.
+SECTIONS := -ffunction-sections -fdata-sections
+compile   = $(CCACHE) $(CXX) $(CPPFLAGS) $(1) $(CXXFLAGS) $(LESS) $(2) $(if $(filter $(UNITED_SRC)/%,$<),$(AS_UNITED)) -c $< -o $@
+# A type that is used in one file only may have members of an anonymous namespace; included by a batch it looks like a header's.
+AS_UNITED := $(if $(findstring clang,$(CXX)),,-Wno-subobject-linkage)
+compile_core    = $(call compile,,$(PURE) $(SECTIONS) $(1))
+compile_preload = $(call compile,-include preload/os/old_glibc.h,$(PURE) -fno-threadsafe-statics)
 $(BUILD)/obj/core/%.o: core/%.cc
 	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LESS) $(SANFLAGS) $(PURE) -c $< -o $@
-# The preload is never sanitized: it enters programs that are not.
+	$(call compile_core,$(SANFLAGS))
+$(BUILD)/obj/core/%.o: $(UNITED_SRC)/core/%.cc
+	@mkdir -p $(@D)
+	$(call compile_core,$(SANFLAGS))
+# The preload is never sanitized: it enters programs that are not. Then core/ is compiled for it once more.
+CORE_OBJ := $(call objects,$(CORE_SRC))
+ifeq ($(SAN),)
+  PRELOAD_CORE := $(CORE_OBJ)
+else
+  PRELOAD_CORE := $(CORE_OBJ:$(BUILD)/obj/core/%=$(BUILD)/obj/pic/%)
+endif
+$(BUILD)/obj/pic/%.o: core/%.cc
+	@mkdir -p $(@D)
+	$(compile_core)
+$(BUILD)/obj/pic/%.o: $(UNITED_SRC)/core/%.cc
+	@mkdir -p $(@D)
+	$(compile_core)
 $(BUILD)/obj/preload/%.o: preload/%.cc preload/os/old_glibc.h
 	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) -include preload/os/old_glibc.h $(CXXFLAGS) $(LESS) $(PURE) -fno-threadsafe-statics -c $< -o $@
+	$(compile_preload)
+$(BUILD)/obj/preload/%.o: $(UNITED_SRC)/preload/%.cc preload/os/old_glibc.h
+	@mkdir -p $(@D)
+	$(compile_preload)
 # Contains the helper as it stands (.incbin).
 $(BUILD)/obj/preload/runtimes/cpython/helper.o: preload/runtimes/cpython/helper.py
 $(BUILD)/obj/preload/runtimes/ruby/helper.o: preload/runtimes/ruby/helper.rb
@@ -80,9 +122,6 @@ $(BUILD)/gen/jvm/classes.inc: $(JVM_HELPER)
 	@find $(@D) -name '*.class' | LC_ALL=C sort | sed '/java.net.http/s/.*/FILIBUSTER_CLASS("&", 1);/; s/^[^F].*/FILIBUSTER_CLASS("&", 0);/' > $@
 $(BUILD)/obj/preload/runtimes/jvm/classes.o: $(BUILD)/gen/jvm/classes.inc
 $(BUILD)/obj/preload/runtimes/jvm/classes.o: CPPFLAGS += -I$(BUILD)/gen/jvm
-$(BUILD)/obj/pic/%.o: core/%.cc
-	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LESS) $(PURE) -c $< -o $@
 $(BUILD)/obj/daemon/api/server.o $(BUILD)/obj/cli/daemon_client.o: CPPFLAGS += $(HTTPLIB)
 # What runs a few times for each execution of a test, or once for each command.
 RARE := $(filter $(foreach f,api config coverage descriptors explore lane lint page process report session suite,daemon/$f/%) cli/% tests/unit/%,\
@@ -90,12 +129,15 @@ RARE := $(filter $(foreach f,api config coverage descriptors explore lane lint p
 $(call objects,$(RARE)): LESS := $(if $(LESS),-O1 -g1)
 $(BUILD)/obj/%.o: %.cc
 	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LESS) $(SANFLAGS) -c $< -o $@
+	$(call compile,,$(SANFLAGS) $(SECTIONS))
+$(BUILD)/obj/%.o: $(UNITED_SRC)/%.cc
+	@mkdir -p $(@D)
+	$(call compile,,$(SANFLAGS) $(SECTIONS))
 $(BUILD)/obj/llhttp/%.o: $(LLHTTP)/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -c $< -o $@
+	$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -c $< -o $@
 
-PRELOAD_OBJ := $(call objects,$(PRELOAD_SRC)) $(patsubst core/%.cc,$(BUILD)/obj/pic/%.o,$(CORE_SRC)) $(LLHTTP_OBJ)
+PRELOAD_OBJ := $(call objects,$(PRELOAD_SRC)) $(PRELOAD_CORE) $(LLHTTP_OBJ)
 # What the library shows is what its sources mark so (FILIBUSTER_HOOK and the like), and nothing of what is linked into it.
 EXPORTS := $(BUILD)/gen/exports.map
 $(EXPORTS): $(call objects,$(PRELOAD_SRC))
@@ -132,49 +174,47 @@ $(COVERAGE_DIR)/%: daemon/coverage/helpers/%
 	@mkdir -p $(@D)
 	cp $< $@
 
-$(BUILD)/lib/libcore.a: $(call objects,$(CORE_SRC)) $(LLHTTP_OBJ)
-	@mkdir -p $(@D)
-	rm -f $@ && ar rcs $@ $^
-$(BUILD)/lib/libdaemon.a: $(call objects,$(DAEMON_SRC))
-	@mkdir -p $(@D)
-	rm -f $@ && ar rcs $@ $^
-$(BUILD)/lib/libcli.a: $(call objects,$(CLI_SRC))
-	@mkdir -p $(@D)
-	rm -f $@ && ar rcs $@ $^
-$(BUILD)/lib/libanalysis.a: $(call objects,$(ANALYSIS_SRC))
-	@mkdir -p $(@D)
-	rm -f $@ && ar rcs $@ $^
+# An archive contains what its list names: a source file that is gone leaves nothing behind.
+define archive
+$(eval $(call write_list,lib$(1).a,$(2)))
+$(BUILD)/lib/lib$(1).a: $(2) $(BUILD)/gen/lists/lib$(1).a
+	@mkdir -p $$(@D)
+	rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
+endef
+$(eval $(call archive,core,$(CORE_OBJ) $(LLHTTP_OBJ)))
+$(eval $(call archive,daemon,$(call objects,$(DAEMON_SRC))))
+$(eval $(call archive,cli,$(call objects,$(CLI_SRC))))
+$(eval $(call archive,analysis,$(call objects,$(ANALYSIS_SRC))))
 $(BUILD)/bin/filibusterd: $(call objects,daemon/main.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
+	$(LINK) -o $@ $^ $(DAEMON_LIBS)
 $(BUILD)/bin/filibuster: $(call objects,cli/main.cc) $(BUILD)/lib/libcli.a $(BUILD)/lib/libanalysis.a $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(CLI_LIBS)
+	$(LINK) -o $@ $^ $(CLI_LIBS)
 
 # What is preloaded into it is the agent of an attached service.
 $(BUILD)/lib/filibuster/filibuster-proxy: $(call objects,daemon/proxy/main.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(NGHTTP2)
+	$(LINK) -o $@ $^ $(NGHTTP2)
 
-# One unit test program for each folder of tests/unit. What lives in other processes is linked into one of
-# them without its hooks (and without preload/os/standard_library.cc, which traps operator new); of the loader, what calls no eBPF.
-UNIT_preload_agent := $(filter-out preload/hooks/% preload/os/standard_library.cc,$(PRELOAD_SRC))
-UNIT_bpf := $(addprefix bpf/loader/,capabilities.cc channel.cc failure.cc kernel.cc go/instructions.cc go/sites.cc)
+# One unit test program for each folder of tests/unit.
 UNIT_LIBS_bpf := -lcapstone
 UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$(f)))))
 UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/tests/unit_%)
 define unit_rule
 $(BUILD)/tests/unit_$(1): $$(call objects,$$(filter tests/unit/$(1)/%,$$(UNIT_SRC)) $$(UNIT_$(1))) $$(BUILD)/lib/libcli.a $$(BUILD)/lib/libanalysis.a $$(BUILD)/lib/libdaemon.a $$(BUILD)/lib/libcore.a
 	@mkdir -p $$(@D)
-	$$(CXX) $$(OPT) $$(SANFLAGS) -o $$@ $$^ -lgtest -lgtest_main -l:libyaml-cpp.a $$(DAEMON_LIBS) $$(UNIT_LIBS_$(1))
+	$$(LINK) -o $$@ $$^ -lgtest -lgtest_main -l:libyaml-cpp.a $$(DAEMON_LIBS) $$(UNIT_LIBS_$(1))
 endef
 $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 
 # --- one door ---------------------------------------------------------------------------------
-# The packages of bpf/build.mk, which is included further down, are among them: no `:=`.
-PACKAGES = g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev liblzma-dev libbz2-dev zlib1g-dev libiberty-dev libcli11-dev \
+# What the demonstration runs needs no eBPF. The JDK compiles the helper that the library contains.
+# (The packages of bpf/build.mk, which is included further down, are among the others: no `:=`.)
+DEMO_PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev liblzma-dev libbz2-dev zlib1g-dev libiberty-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev coinor-libclp-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libpugixml-dev libxxhash-dev \
-  python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java $(BPF_PACKAGES)
+  python3 python3-flask python3-requests openjdk-17-jdk-headless
+PACKAGES = $(DEMO_PACKAGES) libjacoco-java $(BPF_PACKAGES)
 TEST_PACKAGES := libgtest-dev junit5 dpkg-dev python3-pytest python3-pytest-xdist python3-jsonschema chromium gunicorn nginx-light curl wrk redis-server redis-tools procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop python3-gevent rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
@@ -182,7 +222,7 @@ TEST_PACKAGES := libgtest-dev junit5 dpkg-dev python3-pytest python3-pytest-xdis
   libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libnetty-java libperfmark-java libguava-java \
   libjetty9-java libtomcat9-java libservlet-api-java ruby perl php-cli php-curl php-fpm wget openssl libssl-dev libgnutls28-dev haproxy apache2-bin \
   wget2 liblwp-protocol-https-perl puma ruby-async rsync openssh-client openssh-server postgresql-15 mariadb-server-core mariadb-client-core rabbitmq-server amqp-tools \
-  golang-go golang-google-grpc-dev golang-golang-x-net-dev protoc-gen-go-1-3
+  golang-go golang-google-grpc-dev golang-golang-x-net-dev protoc-gen-go-1-3 ccache lld
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs) $(if $(shell command -v npm),,npm)
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev
@@ -210,7 +250,10 @@ define npm_ci
 	  echo "WARNING: $(or $(2),the tests of $(1) will be skipped): npm ci failed ($(@D)/npm.log):" >&2; grep -m3 -i -e err -e 'not found' $(@D)/npm.log >&2 || :; fi
 endef
 
-.PHONY: deps test-deps fuzz-deps
+.PHONY: demo-deps deps test-deps fuzz-deps
+demo-deps:
+	@mkdir -p $(BUILD)
+	$(call install_missing,$(DEMO_PACKAGES) $(NODE_PACKAGE))
 deps:  ## install what the build needs (Debian 12 packages)
 	@mkdir -p $(BUILD)
 	$(call install_missing,$(PACKAGES) $(NODE_PACKAGE))
@@ -222,31 +265,37 @@ fuzz-deps: deps
 # Under `make -jN` the sub-makes share its jobs.
 SUBJOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 # Sub-makes, so that what deps just installed is seen from the start.
-.PHONY: demo test
-demo: deps  ## explore an example that has a bug; shows the finding and its replay
+.PHONY: demo demo-built test
+demo: demo-deps  ## explore an example that has a bug; shows the finding and its replay
 	@[ -x $(BUILD)/bin/filibuster ] || echo "building (some minutes the first time) ..."
-	@{ $(MAKE) --no-print-directory $(SUBJOBS) all || echo FAILED; } | awk \
-	  '/ -c /{if (++n % 20 == 0) print "  " n " files compiled"} /^FAILED$$/{bad = 1} END{exit bad}'
+	@{ $(MAKE) --no-print-directory $(SUBJOBS) demo-built || echo FAILED; } | awk -v most=$(words $(DEMO_OBJ)) \
+	  '/ -c /{if (++n % 10 == 0) print "  " n " of " most " compilations"} /^FAILED$$/{bad = 1} END{exit bad}'
 	@BUILD=$(BUILD) sh corpus/demo.sh
+# No more than the demonstration runs. The page comes first: its packages come from the network while others compile.
+DEMO_OBJ := $(PRELOAD_OBJ) $(call objects,$(DAEMON_SRC) $(CLI_SRC) $(ANALYSIS_SRC) daemon/main.cc cli/main.cc)
+demo-built: $(BUILD)/lib/filibuster/report.html $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(BUILD)/bin/filibuster
 test: test-deps  ## install what is missing, build, run the tests: every behaviour once
-	@$(MAKE) --no-print-directory $(SUBJOBS) all corpus unit-tests test-programs
+	@$(MAKE) --no-print-directory $(SUBJOBS) all run-unit corpus test-programs
 	@$(MAKE) --no-print-directory run-tests
 .PHONY: test-all
 test-all: test-deps  ## the same with the whole products of cases, and what is long or busy (hours)
-	@$(MAKE) --no-print-directory $(SUBJOBS) all corpus unit-tests test-programs
+	@$(MAKE) --no-print-directory $(SUBJOBS) all run-unit corpus test-programs
 	@$(MAKE) --no-print-directory run-tests WHOLE=--whole
 
 .PHONY: unit-tests run-tests test-native
 unit-tests: $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix
 # First what may run side by side, a file in one process (they share what they prepare), then what may not.
 INTEGRATION = BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider $(WHOLE)
-run-tests: run-unit
+run-tests:
 	$(PYTHON) -m pytest -q -p no:cacheprovider --import-mode=importlib $(wildcard corpus/*/test_units.py)
 	$(INTEGRATION) -n $(JOBS) --dist loadfile -m 'not alone' tests/integration
 	$(INTEGRATION) -m alone tests/integration
-.PHONY: run-unit
-run-unit: unit-tests
-	@set -e; for t in $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix; do echo "== $$t"; $$t --gtest_brief=1; done
+# Each program runs as soon as it is linked, while others are compiled.
+UNIT_RUN := $(patsubst $(BUILD)/tests/%,run-%,$(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix)
+.PHONY: run-unit $(UNIT_RUN)
+run-unit: $(UNIT_RUN)  ## the unit tests alone
+$(UNIT_RUN): run-%: $(BUILD)/tests/%
+	@said=$$($< --gtest_brief=1 2>&1); status=$$?; printf '== %s\n%s\n' "$<" "$$said"; exit $$status
 test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread) under sanitizers
 
 include bpf/build.mk
@@ -266,23 +315,26 @@ include tests/conformance.mk
 
 # --- corpus -----------------------------------------------------------------------------------
 EXPEDIA := $(patsubst %,$(BUILD)/corpus/expedia/%,review_ml review_time api_gateway)
-$(BUILD)/corpus/expedia/%: corpus/expedia/%.cc corpus/expedia/review_service.h
+$(BUILD)/corpus/expedia/%.o: corpus/expedia/%.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lcpp-httplib -lssl -lcrypto -lpthread
+	$(CCACHE) $(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror -c $< -o $@
+.SECONDARY: $(EXPEDIA:=.o)
+$(EXPEDIA): %: %.o
+	$(CXX) $(OPT) $< -o $@ -lcpp-httplib -lssl -lcrypto -lpthread
 # The same programs, for the tests of `run --coverage`.
 EXPEDIA_COVERAGE := $(EXPEDIA:$(BUILD)/corpus/expedia/%=$(BUILD)/corpus/expedia-coverage/%)
 test-programs: $(EXPEDIA_COVERAGE)
 $(BUILD)/corpus/expedia-coverage/%: corpus/expedia/%.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror "$(abspath $<)" -o $@ -lcpp-httplib -lssl -lcrypto -lpthread
-$(BUILD)/tests/unit_expedia: corpus/expedia/review_service_test.cc corpus/expedia/review_service.h
+$(BUILD)/tests/unit_expedia: $(BUILD)/corpus/expedia/review_service_test.o
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lssl -lcrypto -lpthread
+	$(CXX) $(OPT) $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lssl -lcrypto -lpthread
 NETFLIX := $(BUILD)/corpus/netflix
 NETFLIX_PROGRAMS := $(addprefix $(NETFLIX)/,mobile_client api_gateway user_profile telemetry content test_functional)
 $(NETFLIX)/%.o: corpus/netflix/%.cc corpus/netflix/http.h corpus/netflix/homepage.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror -c $< -o $@
+	$(CCACHE) $(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror -c $< -o $@
 $(NETFLIX_PROGRAMS): %: %.o $(NETFLIX)/http.o
 	$(CXX) $(OPT) $^ -o $@ -lcpp-httplib -lpthread
 # The same services, for the coverage of reproduce-sfit.
@@ -309,9 +361,9 @@ $(PURCHASE_STUBS) &: corpus/purchase/shop.proto
 	protoc -Icorpus/purchase --python_out=$(PURCHASE) --grpc_out=$(PURCHASE) --plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin \
 	  --descriptor_set_out=$(PURCHASE)/shop.pb shop.proto
 $(PURCHASE)/shop%.o: $(PURCHASE)/shop%.cc $(PURCHASE_STUBS)
-	$(CXX) -std=c++20 $(OPT) -I$(PURCHASE) -c $< -o $@
+	$(CCACHE) $(CXX) -std=c++20 $(OPT) -I$(PURCHASE) -c $< -o $@
 $(PURCHASE)/%.o: corpus/purchase/%.cc corpus/purchase/service.h $(PURCHASE_STUBS)
-	$(CXX) -std=c++20 $(OPT) -I. -isystem $(PURCHASE) -Wall -Wextra -Werror -c $< -o $@
+	$(CCACHE) $(CXX) -std=c++20 $(OPT) -I. -isystem $(PURCHASE) -Wall -Wextra -Werror -c $< -o $@
 $(addprefix $(PURCHASE)/,gateway order pricing): %: %.o $(PURCHASE)/shop.pb.o $(PURCHASE)/shop.grpc.pb.o
 	$(CXX) $(OPT) -o $@ $^ -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lhiredis -lpthread
 CACHE_ASIDE := $(BUILD)/corpus/cache-aside
@@ -332,10 +384,11 @@ corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $
 
 # --- the rest ---------------------------------------------------------------------------------
 TEST_SRC  := $(UNIT_SRC) tests/bench/search_bench.cc tests/bench/coverage_bench.cc tests/reproduce/netflix_search.cc
-COMPILED  := $(call objects,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc daemon/proxy/main.cc $(ANALYSIS_SRC) $(CLI_SRC) cli/main.cc $(BPF_SRC) $(TEST_SRC)) \
+COMPILED  := $(patsubst %.cc,$(BUILD)/obj/%.o,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc daemon/proxy/main.cc $(ANALYSIS_SRC) $(CLI_SRC) cli/main.cc $(BPF_SRC) $(TEST_SRC)) \
              $(FUZZ_NAMES:%=$(BUILD)/fuzz/obj/tests/fuzz/%_fuzz.o)
-compile_commands.json: Makefile $(wildcard tests/*.mk) tests/check/compile_commands.py $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(ANALYSIS_SRC) $(CLI_SRC) $(BPF_SRC) $(TEST_SRC)
-	@$(MAKE) --no-print-directory -n -B $(COMPILED) | $(PYTHON) tests/check/compile_commands.py > $@.tmp && mv $@.tmp $@
+$(eval $(call write_list,compiled,$(COMPILED)))
+compile_commands.json: Makefile $(wildcard tests/*.mk) tests/check/compile_commands.py $(BUILD)/gen/lists/compiled
+	@$(MAKE) --no-print-directory -n -B UNITY=off CCACHE= $(COMPILED) | $(PYTHON) tests/check/compile_commands.py > $@.tmp && mv $@.tmp $@
 
 .PHONY: install uninstall deb clean help
 install: all  ## install under PREFIX (/usr/local), DESTDIR respected

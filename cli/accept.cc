@@ -152,7 +152,7 @@ int accept_findings(const Accept& options) {
   return kNothingFound;
 }
 
-Work declare(CLI::App& app) {
+Work declare_accept(CLI::App& app) {
   auto options = std::make_shared<Accept>();
   app.add_option("FINDING", options->findings,
                  "the number of a finding, or its id, as the last report has it (repeatable)")
@@ -185,6 +185,6 @@ const Verb kAcceptVerb = {
     "  filibuster accept 3 --because 'the new client has a timeout' --until 2026-12-31\n"
     "\nThe configuration names the file: \"baseline\": \"accepted.json\" (docs/ci.md).\n"
     "\nExit status: 0 written, 2 usage, or no such finding, 3 the file cannot be written.\n",
-    "", declare};
+    "", declare_accept};
 
 }  // namespace filibuster::cli

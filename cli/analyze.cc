@@ -21,7 +21,7 @@ namespace filibuster::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct AnalyzeOptions {
   std::string config_file;
@@ -129,18 +129,19 @@ Result<AnalysisTask> task_of(const AnalyzeOptions& options) {
 
 // The configuration with the proposal as its `faults`. Rules that a person wrote (without evidence) stay
 // in front, where they decide; `kept` is their number.
-std::string document(const AnalysisTask& task, const Json& rules, size_t* kept) {
-  Json out = task.text.empty() ? Json::object() : Json::parse(without_comments(task.text));
-  Json all = Json::array();
+std::string document(const AnalysisTask& task, const OrderedJson& rules, size_t* kept) {
+  OrderedJson out =
+      task.text.empty() ? OrderedJson::object() : OrderedJson::parse(without_comments(task.text));
+  OrderedJson all = OrderedJson::array();
   if (const auto before = out.find("faults"); before != out.end() && before->is_array()) {
-    for (const Json& rule : *before) {
+    for (const OrderedJson& rule : *before) {
       if (!rule.contains("evidence")) all.push_back(rule);
     }
   }
   *kept = all.size();
-  for (const Json& rule : rules) all.push_back(rule);
+  for (const OrderedJson& rule : rules) all.push_back(rule);
   out["faults"] = std::move(all);
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 int write_document(const AnalyzeOptions& options, const AnalysisTask& task,
@@ -215,7 +216,7 @@ int analyze(const AnalyzeOptions& options) {
   return options.write.empty() ? kNothingFound : write_document(options, task.value(), text);
 }
 
-Work declare(CLI::App& app) {
+Work declare_analyze(CLI::App& app) {
   auto options = std::make_shared<AnalyzeOptions>();
   app.add_option("-c,--config", options->config_file,
                  "the configuration (default: filibuster.json, if it is there)")
@@ -266,6 +267,6 @@ const Verb kAnalyzeVerb = {
     "  filibuster analyze --source users=./users --source movies=./movies --format json\n"
     "\nExit status: 0 done, 2 usage, configuration or document, 3 FILE cannot be written;\n"
     "filibuster(1) has the table.\n",
-    "", declare};
+    "", declare_analyze};
 
 }  // namespace filibuster::cli

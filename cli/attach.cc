@@ -7,7 +7,7 @@
 namespace filibuster::cli {
 namespace {
 
-Work declare(CLI::App& app) {
+Work declare_attach(CLI::App& app) {
   std::vector<std::string>* attached = nullptr;
   Work work = declare_run(app, &attached);
   app.add_option(
@@ -34,6 +34,6 @@ const Verb kAttachVerb = {
     "  filibuster attach users=cgroup:/system.slice/users.service -- ./their_test\n"
     "\nIt needs the rights to load eBPF programs (root, or CAP_BPF and others): `filibuster doctor`\n"
     "says what is missing. All options and the exit status are those of `filibuster run`.\n",
-    "-- TEST [ARG...]", declare};
+    "-- TEST [ARG...]", declare_attach};
 
 }  // namespace filibuster::cli

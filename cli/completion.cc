@@ -69,7 +69,7 @@ _filibuster() {
   COMPREPLY=()
   for ((i = 2; i < COMP_CWORD; ++i)); do
     [ "${COMP_WORDS[i]}" = -- ] || continue
-    if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); else _filibuster_reply -f; fi
+    if declare_completion -F _command_offset >/dev/null; then _command_offset $((i + 1)); else _filibuster_reply -f; fi
     return
   done
   if [ "$COMP_CWORD" = 1 ]; then
@@ -149,7 +149,7 @@ if [ "$funcstack[1]" = _filibuster ]; then _filibuster "$@"; else compdef _filib
 )";
 }
 
-Work declare(CLI::App& app) {
+Work declare_completion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
   app.add_option("SHELL", *shell, "bash or zsh")
       ->type_name("")
@@ -169,6 +169,6 @@ const Verb kCompletionVerb = {"completion", "print what completes this command i
                               "  source <(filibuster completion bash)\n"
                               "  filibuster completion zsh > ~/.zfunc/_filibuster\n"
                               "\n`make install` and the Debian package install both.\n",
-                              "", declare};
+                              "", declare_completion};
 
 }  // namespace filibuster::cli

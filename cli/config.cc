@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string kind_of(const ServiceConfig& service) {
+std::string kind_of_service(const ServiceConfig& service) {
   if (service.protocol == Protocol::kRedis) return "Redis";
   if (service.third_party) return "third party";
   if (service.ignored) return "left alone";
@@ -23,7 +23,7 @@ std::string kind_of(const ServiceConfig& service) {
   return service.command.empty() ? "started by somebody else" : "started here";
 }
 
-void print(const Config& config) {
+void print_config(const Config& config) {
   std::printf("services:\n");
   for (const ServiceConfig& service : config.services) {
     std::string ports;
@@ -31,7 +31,8 @@ void print(const Config& config) {
       ports += (ports.empty() ? ", " : " ") + name + "=" +
                (number == 0 ? std::string("any") : std::to_string(number));
     }
-    std::printf("  %s: %s%s\n", service.name.c_str(), kind_of(service).c_str(), ports.c_str());
+    std::printf("  %s: %s%s\n", service.name.c_str(), kind_of_service(service).c_str(),
+                ports.c_str());
   }
   std::printf("tests:\n");
   for (const TestConfig& test : config.tests) {
@@ -43,7 +44,7 @@ void print(const Config& config) {
   for (const std::string& line : describe_faults(config)) std::printf("  %s\n", line.c_str());
 }
 
-int check(const std::string& file) {
+int check_file(const std::string& file) {
   const Result<std::string> text = read_file(file);
   if (!text) return complain(kUsage, text.error().message);
   if (const auto error = utf8_error(text.value(), file)) {
@@ -58,16 +59,16 @@ int check(const std::string& file) {
               << "\n";
   }
   if (!parsed.errors.empty()) return kUsage;
-  print(parsed.config);
+  print_config(parsed.config);
   return kNothingFound;
 }
 
-Work declare(CLI::App& app) {
+Work declare_config(CLI::App& app) {
   auto file = std::make_shared<std::string>("filibuster.json");
   app.require_subcommand(1);
   CLI::App* const check_app = app.add_subcommand("check", "look for mistakes; nothing is started");
   check_app->add_option("FILE", *file, "the configuration")->type_name("")->capture_default_str();
-  return [file](const Invocation&) { return check(*file); };
+  return [file](const Invocation&) { return check_file(*file); };
 }
 
 }  // namespace
@@ -76,6 +77,6 @@ const Verb kConfigVerb = {"config", "check a configuration and show what it says
                           "  filibuster config check\n"
                           "  filibuster config check ci/filibuster.json\n"
                           "\nExit status: 0 valid, 2 not valid.\n",
-                          "", declare};
+                          "", declare_config};
 
 }  // namespace filibuster::cli

@@ -19,7 +19,7 @@
 namespace filibuster::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string base_name(const std::string& path) {
   const size_t slash = path.find_last_of('/');
@@ -35,7 +35,7 @@ std::optional<unsigned> port_number(std::string_view text) {
   return port;
 }
 
-Result<Json> third_party(const std::string& text) {
+Result<OrderedJson> third_party(const std::string& text) {
   const Error bad{"--third-party " + text +
                   ": expected NAME=HOST:PORT, for example mail=mail.example.com:25"};
   const size_t equals = text.find('=');
@@ -49,11 +49,12 @@ Result<Json> third_party(const std::string& text) {
   const auto port = port_number(std::string_view(text).substr(colon + 1));
   if (!port) return bad;
   const std::string name = text.substr(0, equals);
-  return Json{{"name", name}, {"third_party", true}, {"host", host}, {"ports", {{name, *port}}}};
+  return OrderedJson{
+      {"name", name}, {"third_party", true}, {"host", host}, {"ports", {{name, *port}}}};
 }
 
 // A service that runs already. What the words mean, and whether they are good, the daemon says.
-Result<Json> attached_service(const std::string& text) {
+Result<OrderedJson> attached_service(const std::string& text) {
   constexpr std::string_view kKinds[] = {"pid", "port", "cgroup", "name"};
   const Error bad{text + ": expected NAME=pid:PID, NAME=port:PORT, NAME=cgroup:PATH or " +
                   "NAME=name:PATTERN, for example users=port:8080"};
@@ -64,14 +65,14 @@ Result<Json> attached_service(const std::string& text) {
   const std::string value = text.substr(colon + 1);
   if (value.empty() || std::find(std::begin(kKinds), std::end(kKinds), kind) == std::end(kKinds))
     return bad;
-  Json row{{"name", text.substr(0, equals)}};
+  OrderedJson row{{"name", text.substr(0, equals)}};
   if (kind == "pid" || kind == "port") {
     uint32_t number = 0;
     const auto [rest, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (failed != std::errc() || rest != value.data() + value.size()) return bad;
-    row["attach"] = Json{{kind, number}};
+    row["attach"] = OrderedJson{{kind, number}};
   } else {
-    row["attach"] = Json{{kind, value}};
+    row["attach"] = OrderedJson{{kind, value}};
   }
   return row;
 }
@@ -145,7 +146,7 @@ std::string subject_of(const std::vector<std::string>& command) {
 }
 
 // Adds each --port NAME=NUMBER to the service of that name.
-Result<void> fix_ports(const std::vector<std::string>& ports, Json* services) {
+Result<void> fix_ports(const std::vector<std::string>& ports, OrderedJson* services) {
   for (const std::string& text : ports) {
     const size_t equals = std::min(text.find('='), text.size());
     const std::string name = text.substr(0, equals);
@@ -154,12 +155,12 @@ Result<void> fix_ports(const std::vector<std::string>& ports, Json* services) {
     if (name.empty() || !number)
       return Error{"--port " + text + ": expected NAME=NUMBER, for example users=8080"};
     const auto service = std::find_if(services->begin(), services->end(),
-                                      [&](const Json& one) { return one["name"] == name; });
+                                      [&](const OrderedJson& one) { return one["name"] == name; });
     if (service == services->end())
       return Error{"--port " + text + ": there is no --service " + name};
     if (service->contains("ports"))
       return Error{"--port " + text + ": service '" + name + "' has a port already"};
-    (*service)["ports"] = Json{{name, *number}};
+    (*service)["ports"] = OrderedJson{{name, *number}};
   }
   return {};
 }
@@ -167,42 +168,44 @@ Result<void> fix_ports(const std::vector<std::string>& ports, Json* services) {
 }  // namespace
 
 Result<std::string> configuration_text(const CommandLineConfiguration& from) {
-  Json services = Json::array();
+  OrderedJson services = OrderedJson::array();
   for (const std::string& text : from.services) {
     const size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     if (name.empty()) return Error{"--service " + text + ": expected NAME=COMMAND"};
-    Json service{{"name", name}};
+    OrderedJson service{{"name", name}};
     if (equals != std::string::npos && equals + 1 < text.size())
       service["command"] = text.substr(equals + 1);
     services.push_back(std::move(service));
   }
   if (auto fixed = fix_ports(from.ports, &services); !fixed) return fixed.error();
   for (const std::string& text : from.third_parties) {
-    Result<Json> service = third_party(text);
+    Result<OrderedJson> service = third_party(text);
     if (!service) return service.error();
     services.push_back(std::move(service).value());
   }
   for (const std::string& text : from.attached) {
-    Result<Json> service = attached_service(text);
+    Result<OrderedJson> service = attached_service(text);
     if (!service) return service.error();
     services.push_back(std::move(service).value());
   }
-  Json config{{"version", 1}, {"services", std::move(services)}};
+  OrderedJson config{{"version", 1}, {"services", std::move(services)}};
   if (from.runner.empty()) {
-    config["tests"] = Json::array({{{"name", test_name(from.command)}, {"command", from.command}}});
+    config["tests"] =
+        OrderedJson::array({{{"name", test_name(from.command)}, {"command", from.command}}});
   } else if (from.command.empty()) {
-    config["tests"] = Json::array({{{"runner", from.runner}}});
+    config["tests"] = OrderedJson::array({{{"runner", from.runner}}});
   } else {
-    config["tests"] = Json::array();
+    config["tests"] = OrderedJson::array();
     for (const std::string& path : from.command)
       config["tests"].push_back({{"runner", from.runner}, {"path", path}});
   }
   if (!from.descriptors.empty()) config["descriptors"] = from.descriptors;
   if (!from.faults.empty()) {
-    config["faults"] = Json::array({{{"on", Json::object()}, {"inject", from.faults}}});
+    config["faults"] =
+        OrderedJson::array({{{"on", OrderedJson::object()}, {"inject", from.faults}}});
   }
-  return config.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return config.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::string test_name(const std::vector<std::string>& command) {

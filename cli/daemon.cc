@@ -46,7 +46,7 @@ int leave_announcer(const std::string& root) {
   return fds[1];
 }
 
-Work declare(CLI::App& app) {
+Work declare_daemon(CLI::App& app) {
   auto root = std::make_shared<std::string>(".filibuster");
   app.add_option("--root", *root, "where sessions, results and the daemon's address are kept")
       ->type_name("DIR")
@@ -75,6 +75,6 @@ const Verb kDaemonVerb = {
     "\nServices join the session of their application: the nearest folder upwards with a\n"
     "filibuster.json, or what FILIBUSTER_APPLICATION says on both sides.\n"
     "\nExit status: 0 ended by a signal, 2 usage, 3 environment; filibuster(1) has the table.\n",
-    "", declare};
+    "", declare_daemon};
 
 }  // namespace filibuster::cli

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr int kReadyTimeoutMs = 30'000;
 // After the request to end: the daemon stops the services first.
-constexpr int kEndTimeoutMs = 30'000;
+constexpr int kTerminationMs = 30'000;
 constexpr int kTermTimeoutMs = 5'000;  // after SIGTERM
 
 class Descriptor {
@@ -258,7 +258,7 @@ void Daemon::finish() {
   if (child_ == 0) return;
   const pid_t child = std::exchange(child_, 0);
   const Result<Answer> asked = client_.post("/v1/shutdown", "{}");
-  if (asked.ok() && bury(child, kEndTimeoutMs)) return;
+  if (asked.ok() && bury(child, kTerminationMs)) return;
   kill(child, SIGTERM);
   bury(child, kTermTimeoutMs);
 }

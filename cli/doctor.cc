@@ -106,7 +106,7 @@ std::vector<Line> check_bpf() {
   return out;
 }
 
-void print(const Line& line) {
+void print_line(const Line& line) {
   const char* const mark = line.state == State::kGood      ? "ok"
                            : line.state == State::kMissing ? "MISSING"
                                                            : "-";
@@ -119,11 +119,11 @@ int check_machine() {
   const Line needed[] = {check_beside("preload", preload_path()),
                          check_beside("daemon", own_directory() + "/filibusterd"), check_glibc()};
   for (const Line& line : needed) {
-    print(line);
+    print_line(line);
     usable = usable && line.state != State::kMissing;
   }
-  for (const Line& line : {check_libunwind(), check_python(), check_kernel()}) print(line);
-  for (const Line& line : check_bpf()) print(line);
+  for (const Line& line : {check_libunwind(), check_python(), check_kernel()}) print_line(line);
+  for (const Line& line : check_bpf()) print_line(line);
   return usable ? 0 : kEnvironment;
 }
 
@@ -140,7 +140,7 @@ void explain_rights(const std::string& file) {
       file.c_str(), kind, owner);
 }
 
-int check(const std::string& name) {
+int check_name(const std::string& name) {
   const Result<ProgramCheck> result = check_program(name);
   if (!result) return complain(kUsage, result.error().message);
   for (const std::string& remark : result->remarks) std::printf("%s\n", remark.c_str());
@@ -156,12 +156,12 @@ int check(const std::string& name) {
   return 1;
 }
 
-Work declare(CLI::App&) {
+Work declare_doctor(CLI::App&) {
   return [](const Invocation& invocation) {
     if (!invocation.has_command) return check_machine();
     if (invocation.command.empty())
       return complain(kUsage, "which program? `filibuster doctor -- ./program`");
-    return check(invocation.command[0]);
+    return check_name(invocation.command[0]);
   };
 }
 
@@ -173,6 +173,6 @@ const Verb kDoctorVerb = {
     "  filibuster doctor -- ./users\n"
     "\nExit status: 0 usable, 1 the program cannot be interposed, 2 usage, 3 a part is missing;\n"
     "filibuster(1) has the table.\n",
-    "[-- PROGRAM]", declare};
+    "[-- PROGRAM]", declare_doctor};
 
 }  // namespace filibuster::cli

@@ -43,7 +43,7 @@ std::string names_of_sources() {
 }
 
 // By its name: "ci/compose.test.yml" is a compose file, too.
-std::optional<Kind> kind_of(const fs::path& path) {
+std::optional<Kind> kind_of_path(const fs::path& path) {
   if (path.extension() == ".yml" || path.extension() == ".yaml") return Kind::kCompose;
   if (path.filename().string().starts_with("Procfile")) return Kind::kProcfile;
   if (path.extension() == ".json") return Kind::kPackage;
@@ -81,7 +81,7 @@ Result<init::Draft> draft_of(const InitOptions& options) {
     return init::read_listeners(found, fs::current_path().string());
   }
   if (!options.from.empty()) {
-    const auto kind = kind_of(options.from);
+    const auto kind = kind_of_path(options.from);
     if (!kind)
       return Error{options.from + ": expected a compose file (.yaml), a Procfile, or package.json"};
     return read_source(options.from, *kind);
@@ -128,7 +128,7 @@ int work(const InitOptions& options) {
   return kNothingFound;
 }
 
-Work declare(CLI::App& app) {
+Work declare_init(CLI::App& app) {
   auto options = std::make_shared<InitOptions>();
   app.add_option("FROM", options->from,
                  "a compose file, a Procfile, or package.json (default: the first that is here)")
@@ -155,6 +155,6 @@ const Verb kInitVerb = {
     "  filibuster init --listening -o -\n"
     "\nWhat a person has to look at stands in comments of the file. Containers become plain\n"
     "processes: their names in environment variables become addresses of this machine.\n",
-    "", declare};
+    "", declare_init};
 
 }  // namespace filibuster::cli

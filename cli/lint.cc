@@ -39,7 +39,7 @@ int print_document(const Daemon& daemon, const std::string& id, const std::strin
   return code;
 }
 
-Work declare(CLI::App& app) {
+Work declare_lint(CLI::App& app) {
   auto options = std::make_shared<LintOptions>();
   declare_source_options(app, &options->session);
   app.add_option("--format", options->format, "text, json or sarif, on standard output")
@@ -94,6 +94,6 @@ const Verb kLintVerb = {
     "redundant-across-services, call-chain, unknown-cause, forwarded-response (docs/lint.md).\n"
     "\nExit status: 0 nothing found, 1 findings, 2 usage or configuration, 3 environment or\n"
     "interrupted; filibuster(1) has the table.\n",
-    "[-- TEST [ARG...]]", declare};
+    "[-- TEST [ARG...]]", declare_lint};
 
 }  // namespace filibuster::cli

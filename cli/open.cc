@@ -62,7 +62,7 @@ bool show(const std::string& address) {
   return failed == 0;
 }
 
-Work declare(CLI::App& app) {
+Work declare_open(CLI::App& app) {
   auto options = std::make_shared<OpenOptions>();
   app.add_option("REPORT", options->report, "report.html, report.json beside it, or their folder")
       ->type_name("");
@@ -93,6 +93,6 @@ const Verb kOpenVerb = {
     "  filibuster open                          # .filibuster/report.html\n"
     "  filibuster open results/report.html\n"
     "\nPrints the page's address, and opens it where there is a screen (xdg-open).\n",
-    "", declare};
+    "", declare_open};
 
 }  // namespace filibuster::cli

@@ -19,7 +19,7 @@ constexpr double kPlainFraction = 0.1;
 // Select graphic rendition (ECMA-48 §8.3.117).
 const std::string kRed = "\x1b[1;31m", kBold = "\x1b[1m", kPlain = "\x1b[0m";
 
-std::string text_of(const Json& event, const char* key) {
+std::string text_in_event(const Json& event, const char* key) {
   const auto found = event.find(key);
   return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -67,17 +67,17 @@ double fraction_done(const ProgressEvent& event) {
 ProgressEvent parse_event(const Json& event) {
   ProgressEvent out;
   if (!event.is_object()) return out;
-  out.type = text_of(event, "type");
-  out.test = text_of(event, "test");
-  out.name = text_of(event, "name");
-  out.state = text_of(event, "state");
-  out.detail = text_of(event, "detail");
-  out.text = text_of(event, "text");
-  out.headline = text_of(event, "headline");
-  out.verdict = text_of(event, "verdict");
-  out.summary = text_of(event, "summary");
-  out.report = text_of(event, "report");
-  out.counterexample = text_of(event, "counterexample");
+  out.type = text_in_event(event, "type");
+  out.test = text_in_event(event, "test");
+  out.name = text_in_event(event, "name");
+  out.state = text_in_event(event, "state");
+  out.detail = text_in_event(event, "detail");
+  out.text = text_in_event(event, "text");
+  out.headline = text_in_event(event, "headline");
+  out.verdict = text_in_event(event, "verdict");
+  out.summary = text_in_event(event, "summary");
+  out.report = text_in_event(event, "report");
+  out.counterexample = text_in_event(event, "counterexample");
   out.number = count_of(event, "number");
   out.executed = count_of(event, "executed");
   out.scheduled = count_of(event, "scheduled");

@@ -13,7 +13,7 @@ struct Replay {
   std::string file;
 };
 
-Work declare(CLI::App& app) {
+Work declare_replay(CLI::App& app) {
   auto options = std::make_shared<Replay>();
   app.add_option("FILE", options->file, "a counterexample that a run wrote")
       ->required()
@@ -48,6 +48,6 @@ const Verb kReplayVerb = {
     "\nA counterexample names the commands that a replay executes. A counterexample\n"
     "that does not lie in the root is refused, unless the configuration here has\n"
     "the same commands.\n",
-    "", declare};
+    "", declare_replay};
 
 }  // namespace filibuster::cli

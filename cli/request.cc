@@ -14,26 +14,26 @@
 namespace filibuster::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kDefaultFile = "filibuster.json";
 
-Json envelope(const char* mode, const SessionOptions& options, const Client& client) {
-  return Json{{"mode", mode},
-              {"client_pid", client.pid},
-              {"client_start_time", client.start_time},
-              {"application", client.application},
-              {"working_directory", client.directory},
-              {"tests", options.tests},
-              {"restart", options.restart},
-              {"coverage", options.coverage},
-              {"allow_untested", options.allow_untested},
-              {"profile", options.profile},
-              {"lanes", options.lanes == "auto" ? 0 : std::stoi(options.lanes)}};
+OrderedJson envelope(const char* mode, const SessionOptions& options, const Client& client) {
+  return OrderedJson{{"mode", mode},
+                     {"client_pid", client.pid},
+                     {"client_start_time", client.start_time},
+                     {"application", client.application},
+                     {"working_directory", client.directory},
+                     {"tests", options.tests},
+                     {"restart", options.restart},
+                     {"coverage", options.coverage},
+                     {"allow_untested", options.allow_untested},
+                     {"profile", options.profile},
+                     {"lanes", options.lanes == "auto" ? 0 : std::stoi(options.lanes)}};
 }
 
-Json overrides(const SessionOptions& options) {
-  Json out = Json::object();
+OrderedJson overrides(const SessionOptions& options) {
+  OrderedJson out = OrderedJson::object();
   if (!options.reduce.empty()) out["reduce"] = options.reduce;
   if (options.max_executions != 0) out["max_executions"] = options.max_executions;
   if (options.max_faults != 0) out["max_faults"] = options.max_faults;
@@ -96,14 +96,14 @@ std::vector<std::string> lines_of(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-Result<Json> session_request(const char* mode, const SessionOptions& options,
-                             const Client& client) {
+Result<OrderedJson> session_request(const char* mode, const SessionOptions& options,
+                                    const Client& client) {
   const CommandLineConfiguration& line = options.command_line;
   const bool described = !line.services.empty() || !line.ports.empty() ||
                          !line.third_parties.empty() || !line.attached.empty() ||
                          !line.runner.empty();
-  Json request = envelope(mode, options, client);
-  request["overrides"] = Json::object();
+  OrderedJson request = envelope(mode, options, client);
+  request["overrides"] = OrderedJson::object();
   if (!options.config_file.empty() && (options.has_command || described)) {
     return Error{"-c FILE describes services and tests; leave out " +
                  std::string(options.has_command ? "the command after '--'"
@@ -150,7 +150,7 @@ Result<Json> session_request(const char* mode, const SessionOptions& options,
   // Without a configuration file, the faults are in the configuration text that was made above.
   if (!options.has_command && !line.faults.empty()) request["overrides"]["faults"] = line.faults;
   if (!options.has_command && !line.descriptors.empty()) {
-    Json files = Json::array();
+    OrderedJson files = OrderedJson::array();
     for (const std::string& file : line.descriptors)
       files.push_back((fs::path(client.directory) / file).lexically_normal().string());
     request["overrides"]["descriptors"] = std::move(files);
@@ -158,15 +158,15 @@ Result<Json> session_request(const char* mode, const SessionOptions& options,
   return request;
 }
 
-Result<Json> replay_request(const std::string& path, const std::string& text,
-                            const SessionOptions& options, const Client& client) {
+Result<OrderedJson> replay_request(const std::string& path, const std::string& text,
+                                   const SessionOptions& options, const Client& client) {
   if (auto error = utf8_error(text, path)) return Error{*error};
   if (is_nested_too_deep(text))
     return Error{path + ": nested too deep; expected a counterexample that a run wrote"};
-  Json counterexample;
+  OrderedJson counterexample;
   try {
-    counterexample = Json::parse(text);
-  } catch (const Json::parse_error& error) {
+    counterexample = OrderedJson::parse(text);
+  } catch (const OrderedJson::parse_error& error) {
     // `error.byte` counts from 1.
     const size_t at = std::min(text.size(), error.byte == 0 ? 0 : error.byte - 1);
     const auto begin = text.begin();
@@ -176,7 +176,7 @@ Result<Json> replay_request(const std::string& path, const std::string& text,
     const size_t column = at - (line_start == std::string::npos ? 0 : line_start + 1);
     return Error{path + ":" + std::to_string(lines + 1) + ":" + std::to_string(column + 1) +
                  ": not valid JSON; expected a counterexample that a run wrote"};
-  } catch (const Json::exception&) {  // which has no place
+  } catch (const OrderedJson::exception&) {  // which has no place
     return Error{path + ": a number is out of range; expected a counterexample that a run wrote"};
   }
   if (!counterexample.is_object() || !counterexample.contains("version") ||
@@ -184,10 +184,10 @@ Result<Json> replay_request(const std::string& path, const std::string& text,
     return Error{path + ": not a counterexample; expected a file that a run wrote to " +
                  options.root + "/counterexamples (an object with version, test and faults)"};
   }
-  Json request = envelope("replay", options, client);
+  OrderedJson request = envelope("replay", options, client);
   const auto copy = [&](const char* key) {
     const auto found = counterexample.find(key);
-    request[key] = found != counterexample.end() && found->is_string() ? *found : Json("");
+    request[key] = found != counterexample.end() && found->is_string() ? *found : OrderedJson("");
   };
   copy("config_path");
   copy("config_text");

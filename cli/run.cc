@@ -40,7 +40,7 @@ int write_copies(const RunOptions& options, const Daemon& daemon, const std::str
   return code;
 }
 
-Work declare(CLI::App& app) {
+Work declare_verb(CLI::App& app) {
   return declare_run(app);
 }
 
@@ -154,6 +154,6 @@ const Verb kRunVerb = {
     "3 environment, interrupted, or an RPC could not be tested, 4 nothing found before the time of\n"
     "--max-time was over; filibuster(1) has the table. An interrupted run continues when the same\n"
     "command runs again, unless the programs have changed.\n",
-    "[-- TEST [ARG...]]", declare};
+    "[-- TEST [ARG...]]", declare_verb};
 
 }  // namespace filibuster::cli

@@ -45,7 +45,7 @@ int write_copy(const SuiteOptions& options, const Daemon& daemon, const std::str
                   "--output: " + written.error().message);
 }
 
-Work declare(CLI::App& app) {
+Work declare_suite(CLI::App& app) {
   auto options = std::make_shared<SuiteOptions>();
   SessionOptions* const session = &options->session;
   declare_source_options(app, session);
@@ -119,6 +119,6 @@ const Verb kSuiteVerb = {
     "  filibuster suite --write-plan plan.json --estimate && filibuster suite --plan plan.json -j 4\n"
     "\nExit status: 0 nothing found, 1 likely bugs, 2 usage or configuration, 3 environment, interrupted,\n"
     "or nothing could be concluded, 4 nothing found before the time of --max-time was over.\n",
-    "[-- PATH... | -- TEST [ARG...]]", declare};
+    "[-- PATH... | -- TEST [ARG...]]", declare_suite};
 
 }  // namespace filibuster::cli

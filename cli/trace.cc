@@ -21,7 +21,7 @@ int print_tree(const Daemon& daemon, int code) {
   return code;
 }
 
-Work declare(CLI::App& app) {
+Work declare_trace(CLI::App& app) {
   auto options = std::make_shared<SessionOptions>();
   declare_source_options(app, options.get());
   declare_index_options(app, options.get());
@@ -54,6 +54,6 @@ const Verb kTraceVerb = {
     "  filibuster trace -c shop.json --test checkout\n"
     "\nExit status: 0 each test passes, 1 a test fails, 2 usage or configuration,\n"
     "3 environment or interrupted; filibuster(1) has the table.\n",
-    "[-- TEST [ARG...]]", declare};
+    "[-- TEST [ARG...]]", declare_trace};
 
 }  // namespace filibuster::cli

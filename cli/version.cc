@@ -9,7 +9,7 @@
 namespace filibuster::cli {
 namespace {
 
-Work declare(CLI::App&) {
+Work declare_version(CLI::App&) {
   return [](const Invocation&) {
     std::printf("filibuster %s (agent protocol %d.%d)\n", kVersion, kProtocolMajor, kProtocolMinor);
     return 0;
@@ -18,6 +18,6 @@ Work declare(CLI::App&) {
 
 }  // namespace
 
-const Verb kVersionVerb = {"version", "print the version", "", "", declare};
+const Verb kVersionVerb = {"version", "print the version", "", "", declare_version};
 
 }  // namespace filibuster::cli

@@ -69,7 +69,7 @@ int ask(const Question& question) {
   return body["injected"].get<bool>() ? 0 : 1;
 }
 
-Work declare(CLI::App& app) {
+Work declare_was_fault_injected(CLI::App& app) {
   auto question = std::make_shared<Question>();
   app.add_option("--service", question->service, "the service that was called")->type_name("NAME");
   app.add_option("--method", question->method, "the method of the request, of gRPC too")
@@ -97,6 +97,6 @@ const Verb kWasFaultInjectedVerb = {
     "  if filibuster was-fault-injected --service bookings; then expect=503; else expect=200; fi\n"
     "\nExit status: 0 yes, 1 no, 2 usage, 3 not under filibuster or not known; filibuster(1) has the\n"
     "table.\n",
-    "", declare};
+    "", declare_was_fault_injected};
 
 }  // namespace filibuster::cli

@@ -7,18 +7,18 @@ $(BUILD)/tests/grpc_bench: tests/bench/grpc_bench.cc $(addprefix $(BUILD)/corpus
 	$(CXX) $(CXXFLAGS) -isystem $(BUILD)/corpus/purchase -o $@ $^ -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lpthread
 $(BUILD)/tests/search_bench: $(call objects,tests/bench/search_bench.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
+	$(LINK) -o $@ $^ $(DAEMON_LIBS)
 $(BUILD)/tests/coverage_bench: $(call objects,tests/bench/coverage_bench.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
+	$(LINK) -o $@ $^ $(DAEMON_LIBS)
 # The preload's objects, hidden: nothing is interposed.
-$(BUILD)/tests/libindex_bench.so: $(BUILD)/obj/pic/index_bench.o $(PRELOAD_OBJ)
+$(BUILD)/tests/libindex_bench.so: $(BUILD)/obj/index_bench.o $(PRELOAD_OBJ)
 	@mkdir -p $(@D)
 	@printf '{ global: index_bench_*; local: *; };\n' > $(@D)/index_bench.map
 	$(CXX) $(OPT) -shared -o $@ $^ -static-libstdc++ -static-libgcc -Wl,--version-script=$(@D)/index_bench.map $(NGHTTP2)
-$(BUILD)/obj/pic/index_bench.o: tests/bench/index_bench.cc
+$(BUILD)/obj/index_bench.o: tests/bench/index_bench.cc
 	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -fPIC -c $< -o $@
+	$(CCACHE) $(CXX) $(CPPFLAGS) $(CXXFLAGS) -fPIC -c $< -o $@
 $(BUILD)/tests/native_index_bench: tests/bench/native_index_bench.cc $(BUILD)/tests/libindex_bench.so
 	$(CXX) $(CXXFLAGS) -o $@ $^ -Wl,-rpath,'$$ORIGIN'
 $(BUILD)/tests/libjvm_index_bench.so: tests/bench/jvm_index_bench.cc tests/bench/JvmIndexBench.java $(BUILD)/tests/libindex_bench.so

@@ -6,10 +6,10 @@ BASE ?= $(shell tests/check/base.sh)
 FORMATTED := $(wildcard .git-blame-ignore-revs)
 CXX_FILES := git ls-files '*.cc' '*.h'
 
-.PHONY: check check-deps check-format check-tidy check-folders check-exports check-clang check-scripts format
+.PHONY: check check-deps check-format check-tidy check-alone check-folders check-exports check-clang check-scripts format
 check: test-deps check-deps  ## format, clang-tidy on changed files, the folders' includes, the library's exports, clang 14
 	@$(MAKE) --no-print-directory $(SUBJOBS) all
-	@$(MAKE) --no-print-directory $(SUBJOBS) check-format check-folders check-exports check-scripts check-clang check-tidy
+	@$(MAKE) --no-print-directory $(SUBJOBS) check-format check-folders check-exports check-scripts check-clang check-tidy check-alone
 check-deps: deps
 	$(call install_missing,$(CHECK_PACKAGES))
 
@@ -32,6 +32,11 @@ check-scripts:
 	@$(PYTHON) -m pytest -q -p no:cacheprovider tests/check
 # What lives in other processes is compiled by both compilers: with clang's warnings, and as the fuzz targets need it.
 check-clang:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/clang CXX=clang++-14 CC=clang-14 OPT=-O0 $(patsubst $(BUILD)/%,$(BUILD)/clang/%,$(PRELOAD_OBJ)) | sed -n 's/.* -c \([^ ]*\) .*/  clang \1/p'
+	@{ $(MAKE) --no-print-directory BUILD=$(BUILD)/clang CXX=clang++-14 CC=clang-14 OPT=-O0 UNITY=off \
+	    $(patsubst %.cc,$(BUILD)/clang/obj/%.o,$(CORE_SRC) $(PRELOAD_SRC)) $(LLHTTP_OBJ:$(BUILD)/%=$(BUILD)/clang/%) || echo FAILED; } \
+	  | awk '/ -c /{sub(/.* -c /, "  clang "); sub(/ -o .*/, ""); print} /^FAILED$$/{bad = 1} END{exit bad}'
 check-tidy: compile_commands.json
 	@tests/check/tidy.sh $(BASE) $(JOBS)
+# A whole build compiles files of a folder together (make/unity.mk). Each of them compiles by itself, too.
+check-alone: compile_commands.json
+	@$(PYTHON) tests/check/alone.py $(BASE) $(JOBS)

@@ -12,10 +12,10 @@ FUZZ_OBJ     := $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(CORE_SRC) $(FUZZ_DAEMON)
 
 $(BUILD)/fuzz/obj/%.o: %.cc
 	@mkdir -p $(@D)
-	clang++-14 -std=c++20 $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FUZZ_INCLUDE) -c $< -o $@
+	$(CCACHE) clang++-14 -std=c++20 $(FUZZ_FLAGS) $(IN_ANY_FOLDER) -fsanitize=fuzzer-no-link $(FUZZ_INCLUDE) -c $< -o $@
 $(BUILD)/fuzz/obj/llhttp/%.o: $(LLHTTP)/%.c
 	@mkdir -p $(@D)
-	clang-14 $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FUZZ_INCLUDE) -c $< -o $@
+	$(CCACHE) clang-14 $(FUZZ_FLAGS) $(IN_ANY_FOLDER) -fsanitize=fuzzer-no-link $(FUZZ_INCLUDE) -c $< -o $@
 $(BUILD)/fuzz/%_fuzz: $(BUILD)/fuzz/obj/tests/fuzz/%_fuzz.o $(FUZZ_OBJ)
 	clang++-14 $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(FUZZ_LIBS) $(NGHTTP2) -l:libpugixml.a
 $(BUILD)/fuzz/analysis_fuzz: $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(ANALYSIS_SRC))
@@ -27,7 +27,7 @@ $(BUILD)/fuzz/init_fuzz: FUZZ_LIBS := $(ANALYSIS_LIBS)
 # there: the address sanitizer wants to come before all that is preloaded.
 FUZZ_LIB     := $(BUILD)/fuzz/lib/libfilibuster.so
 FUZZ_LIB_OBJ := $(patsubst %.cc,$(BUILD)/fuzz/lib/obj/%.o,$(PRELOAD_SRC) $(CORE_SRC))
-FUZZ_COVERED := clang++-14 $(CPPFLAGS) -std=c++20 -g1 -O2 -fsanitize=fuzzer-no-link
+FUZZ_COVERED := $(CCACHE) clang++-14 $(CPPFLAGS) $(IN_ANY_FOLDER) -std=c++20 -g1 -O2 -fsanitize=fuzzer-no-link
 $(BUILD)/fuzz/lib/obj/core/%.o: core/%.cc
 	@mkdir -p $(@D)
 	$(FUZZ_COVERED) $(PURE) -c $< -o $@

@@ -2,7 +2,9 @@
 # them is skipped. Included by the Makefile.
 GO       := $(shell command -v go)
 GO_STUBS := $(BUILD)/go
-GO_BUILD  = GO111MODULE=off GOPATH="$(abspath $(GO_STUBS)):/usr/share/gocode" GOFLAGS= GOCACHE="$(abspath $(BUILD)/go-cache)" $(GO) build
+# Go's own cache, where the user has one: it serves every clone and every BUILD, as ccache does.
+GO_CACHE := $(if $(HOME)$(GOCACHE),,GOCACHE="$(abspath $(BUILD)/go-cache)")
+GO_BUILD  = GO111MODULE=off GOPATH="$(abspath $(GO_STUBS)):/usr/share/gocode" GOFLAGS= $(GO_CACHE) $(GO) build
 
 # The example applications in Go: static, as Go programs mostly are.
 GROCERY := $(BUILD)/corpus/grocery

@@ -2,23 +2,31 @@
 # The programs are never sanitized: the preload must come first in them.
 PROGRAM_SRC := $(sort $(wildcard tests/programs/*.cc))
 PROGRAM_BIN := $(PROGRAM_SRC:tests/programs/%.cc=$(BUILD)/tests/programs/%)
-PROBE_SRC   := tests/integration/preload/inject_probe.cc $(wildcard preload/inject/*.cc) preload/os/own_stack.cc core/hash.cc core/tls/records.cc
 
-$(BUILD)/tests/programs/%: tests/programs/%.cc tests/programs/http_text.h
+# Compiled apart from linking, which ccache does not remember. PROGRAM_FLAGS are those of one program.
+PROGRAM_FLAGS = $(CXXFLAGS)
+PLAIN_FLAGS  := -std=c++20 $(OPT) -Wall -Wextra -Werror $(IN_ANY_FOLDER)
+compile_program = $(CCACHE) $(CXX) $(CPPFLAGS) $(PROGRAM_FLAGS) -c $< -o $@
+$(BUILD)/obj/tests/programs/%.o: tests/programs/%.cc
 	@mkdir -p $(@D)
-	$(CXX) -I. $(CXXFLAGS) -o $@ $< -lpthread
-$(BUILD)/tests/inject_probe: $(PROBE_SRC) $(wildcard preload/inject/*.h) tests/integration/preload/inject_fakes.h
+	$(compile_program)
+$(PROGRAM_BIN): $(BUILD)/tests/programs/%: $(BUILD)/obj/tests/programs/%.o
 	@mkdir -p $(@D)
-	$(CXX) -I. -isystem /usr/share/include $(CXXFLAGS) $(SANFLAGS) -o $@ $(PROBE_SRC) -lpthread
+	$(CXX) $(CXXFLAGS) -o $@ $< $(PROGRAM_LIBS) -lpthread
+.SECONDARY: $(PROGRAM_SRC:%.cc=$(BUILD)/obj/%.o)
 # The service and the client of tests whose subject is no runtime. Calls that are made at different lines stay at
 # different addresses (-O1 merges none), and only libc is loaded: starting them is what many tests do most.
-$(BUILD)/tests/programs/relay $(BUILD)/tests/programs/probe: $(BUILD)/tests/programs/%: tests/programs/%.cc tests/programs/asking.h tests/programs/http_text.h
+NATIVE_HELPERS := $(addprefix $(BUILD)/tests/programs/,relay probe)
+$(NATIVE_HELPERS:$(BUILD)/%=$(BUILD)/obj/%.o): PROGRAM_FLAGS = $(PLAIN_FLAGS) -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls
+$(NATIVE_HELPERS): PROGRAM_LIBS := -static-libstdc++ -static-libgcc
+# As the preload compiles it, with others in the place of what it calls.
+$(BUILD)/tests/inject_probe: $(BUILD)/obj/tests/integration/preload/inject_probe.o $(call objects,$(filter preload/inject/%,$(PRELOAD_SRC))) $(BUILD)/obj/preload/os/own_stack.o $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
-	$(CXX) -I. -std=c++20 -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARN) -static-libstdc++ -static-libgcc -o $@ $< -lpthread
+	$(LINK) -o $@ $^ -lpthread
 # Stands between real clients and servers and a hub with its relay.
 $(BUILD)/tests/relay_proxy: $(BUILD)/obj/tests/integration/relay/relay_proxy.o $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ -lgtest $(DAEMON_LIBS)
+	$(LINK) -o $@ $^ -lgtest $(DAEMON_LIBS)
 $(BUILD)/tests/preload_bench: tests/bench/preload_bench.cc tests/bench/loops.h
 	@mkdir -p $(@D)
 	$(CXX) -I. $(CXXFLAGS) -o $@ $< -lpthread
@@ -36,27 +44,30 @@ $(BUILD)/lib/libtorture.so: tests/torture/torture.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wall -Wextra -Werror -fPIC -shared -o $@ $<
 
-$(BUILD)/tests/programs/grpc_matrix: tests/programs/grpc/matrix.cc tests/programs/http2/credentials.h
+$(addprefix $(BUILD)/obj/tests/programs/,grpc/matrix.o tls/stress.o tls/stack_depth.o tls/sessions.o tls/session_model.o): PROGRAM_FLAGS = $(PLAIN_FLAGS)
+$(BUILD)/tests/programs/grpc_matrix: $(BUILD)/obj/tests/programs/grpc/matrix.o
 	@mkdir -p $(@D)
-	$(CXX) -I. -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lgrpc++ -lgrpc -lgpr -labsl_synchronization -lpthread
-$(BUILD)/tests/programs/tls_stress: tests/programs/tls/stress.cc
+	$(CXX) $(OPT) -o $@ $< -lgrpc++ -lgrpc -lgpr -labsl_synchronization -lpthread
+$(BUILD)/tests/programs/tls_stress: $(BUILD)/obj/tests/programs/tls/stress.o
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lssl -lcrypto -lpthread
+	$(CXX) $(OPT) -o $@ $< -lssl -lcrypto -lpthread
 # Its functions are bound before they are called: the dynamic linker needs stack, too.
-$(BUILD)/tests/programs/stack_depth: tests/programs/tls/stack_depth.cc
+$(BUILD)/tests/programs/stack_depth: $(BUILD)/obj/tests/programs/tls/stack_depth.o
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -Wl,-z,now -o $@ $< -lssl -lcrypto -lgnutls -lpthread
-$(BUILD)/tests/programs/tls_sessions: tests/programs/tls/sessions.cc tests/programs/tls/session_model.cc tests/programs/tls/session_model.h tests/programs/tls/session_end.h
+	$(CXX) $(OPT) -Wl,-z,now -o $@ $< -lssl -lcrypto -lgnutls -lpthread
+$(BUILD)/tests/programs/tls_sessions: $(BUILD)/obj/tests/programs/tls/sessions.o $(BUILD)/obj/tests/programs/tls/session_model.o
 	@mkdir -p $(@D)
-	$(CXX) -I. -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $(filter %.cc,$^) -lssl -lcrypto
+	$(CXX) $(OPT) -o $@ $^ -lssl -lcrypto
 # Static, so that nothing can be preloaded into it; with frame pointers, by which eBPF reads its call stacks.
-$(BUILD)/tests/programs/two_sites: tests/programs/attach/two_sites.cc tests/programs/http_text.h
+$(BUILD)/tests/programs/two_sites: $(BUILD)/obj/tests/programs/attach/two_sites.o
 	@mkdir -p $(@D)
-	$(CXX) -I. $(CXXFLAGS) -static -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $@ $< -lpthread
+	$(CXX) $(OPT) -static -o $@ $< -lpthread
 # Static, with frame pointers: what cannot be preloaded.
-$(BUILD)/tests/programs/attach_caller: tests/programs/attach/caller.cc tests/programs/http_text.h
+$(addprefix $(BUILD)/obj/tests/programs/attach/,two_sites.o front.o): PROGRAM_FLAGS = $(CXXFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls
+$(BUILD)/obj/tests/programs/attach/caller.o: PROGRAM_FLAGS = $(PLAIN_FLAGS) -O1 -g -fno-omit-frame-pointer
+$(BUILD)/tests/programs/attach_caller: $(BUILD)/obj/tests/programs/attach/caller.o
 	@mkdir -p $(@D)
-	$(CXX) -I. -std=c++20 -O1 -g -fno-omit-frame-pointer -static -Wall -Wextra -Werror -o $@ $<
+	$(CXX) -static -o $@ $<
 ATTACH_PROGRAMS := $(BUILD)/tests/programs/two_sites $(BUILD)/tests/programs/attach_caller
 TLS_PROGRAMS := $(BUILD)/tests/programs/tls_sessions $(BUILD)/tests/programs/tls_stress $(BUILD)/tests/programs/stack_depth
 GRPC_PROGRAMS := $(BUILD)/tests/programs/grpc_matrix
@@ -77,15 +88,16 @@ $(CALLS_STUBS) &: tests/programs/http2/calls.proto
 	@mkdir -p $(CALLS)
 	protoc -I$(<D) --cpp_out=$(CALLS) --grpc_out=$(CALLS) --plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin $(<F)
 	protoc -I$(<D) --python_out=$(CALLS) --grpc_out=$(CALLS) --plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin $(<F)
-$(CALLS)/calls%.o: $(CALLS)/calls%.cc $(CALLS_STUBS)
-	$(CXX) -std=c++20 $(OPT) -I$(CALLS) -c $< -o $@
-$(CALLS)/calls_server $(CALLS)/calls_server_reflection $(CALLS)/calls_client: | tests/programs/http2/credentials.h
-$(CALLS)/%: tests/programs/http2/%.cc $(CALLS)/calls.pb.o $(CALLS)/calls.grpc.pb.o
-	$(CXX) -std=c++20 $(OPT) -isystem $(CALLS) -Wall -Wextra -Werror -o $@ $^ -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lpthread
+$(CALLS)/calls.%.o: $(CALLS)/calls.%.cc $(CALLS_STUBS)
+	$(CCACHE) $(CXX) -std=c++20 $(OPT) $(IN_ANY_FOLDER) -I$(CALLS) -c $< -o $@
+CALLS_LIBS := -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lpthread
+$(BUILD)/obj/tests/programs/http2/%.o: PROGRAM_FLAGS = $(PLAIN_FLAGS) -isystem $(CALLS)
+$(addprefix $(BUILD)/obj/tests/programs/http2/,calls_server.o calls_client.o front.o): $(CALLS_STUBS)
+$(addprefix $(CALLS)/,calls_server calls_client front): $(CALLS)/%: $(BUILD)/obj/tests/programs/http2/%.o $(CALLS)/calls.pb.o $(CALLS)/calls.grpc.pb.o
+	$(CXX) $(OPT) -o $@ $^ $(CALLS_LIBS)
 # The same with server reflection, which registers itself.
-$(CALLS)/calls_server_reflection: tests/programs/http2/calls_server.cc $(CALLS)/calls.pb.o $(CALLS)/calls.grpc.pb.o
-	$(CXX) -std=c++20 $(OPT) -isystem $(CALLS) -Wall -Wextra -Werror -o $@ $^ -Wl,--no-as-needed -lgrpc++_reflection -Wl,--as-needed \
-	  -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lpthread
+$(CALLS)/calls_server_reflection: $(BUILD)/obj/tests/programs/http2/calls_server.o $(CALLS)/calls.pb.o $(CALLS)/calls.grpc.pb.o
+	$(CXX) $(OPT) -o $@ $^ -Wl,--no-as-needed -lgrpc++_reflection -Wl,--as-needed $(CALLS_LIBS)
 CALLS_PROGRAMS := $(CALLS)/calls_server $(CALLS)/calls_server_reflection $(CALLS)/calls_client $(CALLS)/front
 
 # The same in Java, on Debian's packages. What the compiler of stubs annotates is gone from the JDK.
@@ -136,9 +148,10 @@ test-programs: $(RUNNERS)/installed
 CLIENTS := $(BUILD)/tests/clients
 $(CLIENTS)/installed: tests/programs/clients/package-lock.json tests/programs/clients/package.json
 	$(call npm_ci,axios)
-$(BUILD)/tests/programs/get_client: tests/programs/http1/get_client.cc
+$(BUILD)/tests/programs/get_client: $(BUILD)/obj/tests/programs/http1/get_client.o
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror -o $@ $< -lcpp-httplib -lssl -lcrypto -lpthread
+	$(CXX) $(OPT) -o $@ $< -lcpp-httplib -lssl -lcrypto -lpthread
+$(BUILD)/obj/tests/programs/http1/get_client.o: PROGRAM_FLAGS = $(PLAIN_FLAGS) $(HTTPLIB)
 test-programs: $(CLIENTS)/installed $(BUILD)/tests/programs/get_client
 
 # The page (tests/integration/page): a browser's driver, what judges accessibility, the compiler's checks, and
@@ -148,13 +161,13 @@ $(PAGE_TESTS)/installed: tests/programs/page/package-lock.json tests/programs/pa
 	$(call npm_ci,the page)
 $(BUILD)/tests/page_maker: $(BUILD)/obj/tests/integration/page/page_maker.o $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
+	$(LINK) -o $@ $^ $(DAEMON_LIBS)
 test-programs: $(PAGE_TESTS)/installed $(BUILD)/tests/page_maker
 
 # Services that run already (tests/integration/attach): with frame pointers; in Go, see go.mk.
-$(BUILD)/tests/programs/attached_front: tests/programs/attach/front.cc tests/programs/http_text.h
+$(BUILD)/tests/programs/attached_front: $(BUILD)/obj/tests/programs/attach/front.o
 	@mkdir -p $(@D)
-	$(CXX) -I. $(CXXFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls -static -o $@ $< -lpthread
+	$(CXX) $(OPT) -static -o $@ $< -lpthread
 test-programs: $(BUILD)/tests/programs/attached_front
 
 .PHONY: test-programs bench-programs

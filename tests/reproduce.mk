@@ -6,7 +6,7 @@ reproduce-dei: test-deps  ## Table 7.1 and the permutation experiment beside the
 	@BUILD=$(BUILD) $(PYTHON) tests/reproduce/dei.py --rounds $(REPRODUCE_ROUNDS)
 $(BUILD)/tests/netflix_search: $(call objects,tests/reproduce/netflix_search.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
+	$(LINK) -o $@ $^ $(DAEMON_LIBS)
 .PHONY: reproduce-sfit
 reproduce-sfit: test-deps  ## Table 7.2 and the counts with four statuses beside the published figures (about 15 minutes)
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all corpus $(BUILD)/tests/netflix_search $(EXPEDIA_COVERAGE) $(NETFLIX_COVERAGE)

@@ -9,10 +9,10 @@ THREADS_OBJ := $(patsubst %.cc,$(THREADS)/obj/%.o,$(PRELOAD_SRC) $(CORE_SRC))
 
 $(THREADS)/obj/core/%.o: core/%.cc
 	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LESS) $(THREADS_SAN) $(PURE) -c $< -o $@
+	$(CCACHE) $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LESS) $(THREADS_SAN) $(PURE) -c $< -o $@
 $(THREADS)/obj/preload/%.o: preload/%.cc preload/os/old_glibc.h
 	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) -include preload/os/old_glibc.h $(CXXFLAGS) $(LESS) $(THREADS_SAN) $(PURE) -fno-threadsafe-statics -c $< -o $@
+	$(CCACHE) $(CXX) $(CPPFLAGS) -include preload/os/old_glibc.h $(CXXFLAGS) $(LESS) $(THREADS_SAN) $(PURE) -fno-threadsafe-statics -c $< -o $@
 $(patsubst %.cc,$(THREADS)/obj/%.o,$(filter preload/runtimes/jvm/% preload/tls/jvm/% preload/hooks/jvm.cc,$(PRELOAD_SRC))): CPPFLAGS += -isystem $(JDK)/include -isystem $(JDK)/include/linux
 $(THREADS)/obj/preload/runtimes/jvm/classes.o: $(BUILD)/gen/jvm/classes.inc
 $(THREADS)/obj/preload/runtimes/jvm/classes.o: CPPFLAGS += -I$(BUILD)/gen/jvm

@@ -82,7 +82,7 @@ bool wake_reader(int socket) {
 }
 
 // What is spoken, as people are told.
-const char* name_of(const KeptRow& row) {
+const char* name_of_row(const KeptRow& row) {
   if (row.spoken == Spoken::kHttp2)
     return row.inbound != 0 ? "HTTP/2 that is not gRPC" : "HTTP/2, as its client";
   return row.spoken == Spoken::kOther ? "neither HTTP/1.1 nor gRPC in the clear" : "nothing yet";
@@ -110,7 +110,7 @@ std::map<std::string, uint32_t> staying(const std::vector<ListedRow>& rows) {
     if (!stays(row.kept)) continue;
     ++counts[(row.kept.inbound != 0 ? "at " + std::to_string(row.local.port)
                                     : "to " + to_text(row.remote)) +
-             " (" + name_of(row.kept) + ")"];
+             " (" + name_of_row(row.kept) + ")"];
   }
   return counts;
 }

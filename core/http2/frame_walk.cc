@@ -7,7 +7,7 @@ namespace filibuster::http2 {
 namespace {
 
 constexpr auto kPriorityUpdate = static_cast<FrameType>(0x10);  // RFC 9218 §7.1
-constexpr size_t kSettingSize = 6;
+constexpr size_t kSettingLength = 6;
 constexpr uint32_t kMostSettings = 64;
 
 // Number of frames from which a walk is believed. A walk that was begun beside another one needs more: it
@@ -36,8 +36,8 @@ bool is_of_a_client(const FrameHeader& h, bool first) {
     case FrameType::kRstStream:
       return h.stream != 0 && h.length == 4 && only(h, 0);
     case FrameType::kSettings:
-      return h.stream == 0 && only(h, kFlagAck) && h.length % kSettingSize == 0 &&
-             h.length <= (h.has(kFlagAck) ? 0 : kMostSettings * kSettingSize);
+      return h.stream == 0 && only(h, kFlagAck) && h.length % kSettingLength == 0 &&
+             h.length <= (h.has(kFlagAck) ? 0 : kMostSettings * kSettingLength);
     case FrameType::kPushPromise:
       return false;
     case FrameType::kPing:

@@ -8,7 +8,7 @@ namespace {
 
 // A setting of gRPC's own: GRPC_ALLOW_TRUE_BINARY_METADATA.
 constexpr uint16_t kGrpcTrueBinary = 0xfe03;
-constexpr size_t kSettingSize = 6;
+constexpr size_t kSettingBytes = 6;
 
 // A type that nobody knows: such frames are ignored and discarded (RFC 9113 §5.5).
 constexpr auto kNoMeaning = static_cast<FrameType>(0xf2);
@@ -153,7 +153,7 @@ bool fails_on_goaway(std::string_view first) {
   if (h.type != FrameType::kSettings || h.stream != 0 || h.has(kFlagAck)) return false;
   first = first.substr(kFrameHeaderSize, h.length);
   bool table = false, streams = false, frame = false;
-  for (; first.size() >= kSettingSize; first.remove_prefix(kSettingSize)) {
+  for (; first.size() >= kSettingBytes; first.remove_prefix(kSettingBytes)) {
     const auto id = static_cast<uint16_t>(read_u32(first.data()) >> 16);
     if (id == kGrpcTrueBinary) return false;
     table = table || id == static_cast<uint16_t>(SettingId::kHeaderTableSize);

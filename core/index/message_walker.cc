@@ -10,7 +10,7 @@ namespace {
 
 // Marks in the digest. One of the first three stands after the tag of a field that a mask names or goes
 // through; a message ends with a tag that no field has.
-constexpr char kMaskedValue = 0, kMessageBegins = 1, kLeafBegins = 2, kMessageEnds = 0;
+constexpr char kMaskedField = 0, kMessageBegins = 1, kLeafBegins = 2, kMessageEnds = 0;
 
 // One field (protobuf.dev/programming-guides/encoding).
 struct WireField {
@@ -24,7 +24,7 @@ struct WireField {
 constexpr uint32_t kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5;
 
 // After the varint at `at`; nullptr: there is none.
-const char* read_varint(const char* at, const char* end, uint64_t* out) {
+const char* read_long_varint(const char* at, const char* end, uint64_t* out) {
   *out = 0;
   for (unsigned shift = 0; at != end && shift < 64; shift += 7) {
     const auto byte = static_cast<unsigned char>(*at++);
@@ -38,14 +38,14 @@ const char* read_varint(const char* at, const char* end, uint64_t* out) {
 bool read_field(const char* at, const char* end, WireField* out) {
   uint64_t tag = 0, length = 0;
   out->begin = at;
-  out->rest = read_varint(at, end, &tag);
+  out->rest = read_long_varint(at, end, &tag);
   if (out->rest == nullptr || tag > UINT32_MAX || tag >> 3 == 0) return false;
   out->number = static_cast<uint32_t>(tag >> 3);
   out->type = static_cast<uint32_t>(tag & 7);
   out->value = out->rest;
   switch (out->type) {
     case kVarint:
-      out->end = read_varint(out->rest, end, &length);
+      out->end = read_long_varint(out->rest, end, &length);
       return out->end != nullptr;
     case kFixed64:
       length = 8;
@@ -54,7 +54,7 @@ bool read_field(const char* at, const char* end, WireField* out) {
       length = 4;
       break;
     case kBytes:
-      out->value = read_varint(out->rest, end, &length);
+      out->value = read_long_varint(out->rest, end, &length);
       if (out->value == nullptr) return false;
       break;
     default:
@@ -170,7 +170,7 @@ void MessageWalker::walk(const char* at, const char* end, size_t depth, uint32_t
     if (!hidden) {
       add(field.begin, static_cast<size_t>(field.rest - field.begin));
       if (matched) {
-        add(&kMaskedValue, 1);
+        add(&kMaskedField, 1);
         masked_ = true;
       } else if (below != 0) {
         add(message ? &kMessageBegins : &kLeafBegins, 1);

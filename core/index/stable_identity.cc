@@ -3,7 +3,7 @@
 namespace filibuster {
 namespace {
 
-std::string_view base_name(std::string_view path) {
+std::string_view file_name(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
@@ -20,7 +20,7 @@ std::string_view without_place(std::string_view file) {
 
 std::string frame_without_line(std::string_view frame) {
   const size_t function = frame.find(" (");
-  const std::string_view file = base_name(without_place(frame.substr(0, function)));
+  const std::string_view file = file_name(without_place(frame.substr(0, function)));
   std::string out(file);
   if (function != frame.npos && frame.ends_with(')'))
     out.append(" ").append(frame.substr(function + 2, frame.size() - function - 3));

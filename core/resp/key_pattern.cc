@@ -14,19 +14,19 @@ bool is_separator(char c) {
   return std::memchr(":/.-_{}", c, 7) != nullptr;
 }
 
-bool is_digit(char c) {
+bool is_decimal(char c) {
   return c >= '0' && c <= '9';
 }
 
 bool is_hexadecimal(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  return is_decimal(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 bool varies(std::string_view segment) {
   size_t lower = 0;
   size_t upper = 0;
   for (const char c : segment) {
-    if (is_digit(c) || c <= ' ' || c > '~') return true;
+    if (is_decimal(c) || c <= ' ' || c > '~') return true;
     lower += c >= 'a' && c <= 'f';
     upper += c >= 'A' && c <= 'F';
   }

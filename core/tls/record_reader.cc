@@ -10,7 +10,7 @@ namespace {
 
 // RFC 8446 §5.2: at most 2^14 bytes, and 256 for the encryption; older versions may use 2048.
 constexpr size_t kLongest = (1u << 14) + 2048;
-constexpr uint8_t kMajor = 3, kMostMinor = 4;
+constexpr uint8_t kMajor = 3, kNewestMinor = 4;
 
 // The type of the content (one byte), and the tag of the cipher (all of TLS 1.3 but CCM_8 have 16 bytes).
 constexpr uint16_t kAround13 = 1 + 16;
@@ -36,7 +36,7 @@ RecordReader::Stop RecordReader::feed(std::string_view* bytes) {
       if (header_size_ < kHeader) break;
       header_size_ = 0;
       left_ = static_cast<size_t>(header_[3] << 8 | header_[4]);
-      if (!is_type(header_[0]) || header_[1] != kMajor || header_[2] > kMostMinor ||
+      if (!is_type(header_[0]) || header_[1] != kMajor || header_[2] > kNewestMinor ||
           left_ > kLongest) {
         at_ = At::kGarbled;
         break;

@@ -19,7 +19,7 @@ constexpr size_t kChunk = 16 * 1024;
 // One event moves at most this much, so that one fast connection does not keep the hub's thread.
 constexpr size_t kBudget = 1u << 20;
 
-void set_nonblocking(int fd) {
+void never_block(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags >= 0) ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
@@ -73,8 +73,8 @@ bool LatePassages::watch(int fd, uint64_t data, int operation) {
 bool LatePassages::take(const HandOff& hand_off, UniqueFd held, UniqueFd real, uint64_t latency_ns,
                         uint64_t deadline_ns) {
   if (!real.valid()) return false;
-  set_nonblocking(held.get());
-  set_nonblocking(real.get());
+  never_block(held.get());
+  never_block(real.get());
   const uint64_t number = next_number_++;
   auto passage = std::make_unique<Passage>(number, hand_off, std::move(held), std::move(real));
   passage->latency_ns = latency_ns;

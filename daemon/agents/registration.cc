@@ -13,7 +13,7 @@
 namespace filibuster {
 namespace {
 
-constexpr int kBacklog = 256;
+constexpr int kAgentBacklog = 256;
 constexpr size_t kMaxDescriptors = 4;
 
 // RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
@@ -61,7 +61,7 @@ Result<UniqueFd> listen_at(const std::string& path) {
     return system_error("bind " + path);
   }
   if (::chmod(path.c_str(), 0600) != 0) return system_error("chmod " + path);
-  if (::listen(socket.get(), kBacklog) != 0) return system_error("listen " + path);
+  if (::listen(socket.get(), kAgentBacklog) != 0) return system_error("listen " + path);
   return socket;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kEndGrace{3000};
 constexpr std::chrono::seconds kAnswerLimit{10};  // it may be placing probes in a large program
-constexpr int kLogLines = 20;
+constexpr int kLoaderLogLines = 20;
 
 bool send_with_descriptor(int to, const bpf::JoinRequest& request, int descriptor) {
   iovec part{const_cast<bpf::JoinRequest*>(&request), sizeof request};
@@ -77,7 +77,7 @@ Result<void> Loader::start() {
 std::string Loader::how_it_ended() {
   const auto status = process_->poll_exit();
   if (!status) return "";
-  const std::string lines = last_lines(options_.log_path, kLogLines);
+  const std::string lines = last_lines(options_.log_path, kLoaderLogLines);
   return "the loader of eBPF programs has ended (" + to_text(*status) + ")" +
          (lines.empty() ? "" : ":\n" + lines);
 }

@@ -33,7 +33,7 @@ namespace {
 using Kind = SourceNode::Kind;
 
 template <std::string NondeterminismRule::*member>
-void read_match(Reader& reader, const SourceNode& node, NondeterminismRule* out) {
+void read_place(Reader& reader, const SourceNode& node, NondeterminismRule* out) {
   const auto text = reader.text(node, "'" + node.key + "'");
   if (!text) return;
   if (text->empty()) {
@@ -42,19 +42,19 @@ void read_match(Reader& reader, const SourceNode& node, NondeterminismRule* out)
   out->*member = *text;
 }
 
-constexpr Key<NondeterminismRule> kOnKeys[] = {
-    {"service", false, read_match<&NondeterminismRule::service>},
-    {"method", false, read_match<&NondeterminismRule::method>},
+constexpr Key<NondeterminismRule> kPlaceKeys[] = {
+    {"service", false, read_place<&NondeterminismRule::service>},
+    {"method", false, read_place<&NondeterminismRule::method>},
     {"path", false,
      [](Reader& reader, const SourceNode& node, NondeterminismRule* out) {
-       read_match<&NondeterminismRule::path>(reader, node, out);
+       read_place<&NondeterminismRule::path>(reader, node, out);
        if (out->path.size() > kMaxMaskPattern) {
          reader.error(node.offset, "'path': at most " + std::to_string(kMaxMaskPattern) + " bytes");
        } else if (out->path.find('?') == 0 || out->path.find("://") != std::string::npos) {
          reader.error(node.offset, "'path': expected a path such as \"/orders/*\"");
        }
      }},
-    {"caller", false, read_match<&NondeterminismRule::caller>},
+    {"caller", false, read_place<&NondeterminismRule::caller>},
     {"grpc", false,
      [](Reader& reader, const SourceNode& node, NondeterminismRule* out) {
        read_grpc_name(reader, node, &out->grpc);
@@ -160,10 +160,10 @@ constexpr Key<NondeterminismRule> kMaskKeys[] = {
      }},
 };
 
-constexpr Key<NondeterminismRule> kRuleKeys[] = {
+constexpr Key<NondeterminismRule> kNondeterminismKeys[] = {
     {"on", true,
      [](Reader& reader, const SourceNode& node, NondeterminismRule* out) {
-       read_object<NondeterminismRule>(reader, node, "'on'", kOnKeys, out);
+       read_object<NondeterminismRule>(reader, node, "'on'", kPlaceKeys, out);
        if (out->path.empty() || out->grpc.empty()) return;
        const auto path = std::find_if(node.children.begin(), node.children.end(),
                                       [](const SourceNode& child) { return child.key == "path"; });
@@ -212,7 +212,8 @@ void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft) {
     NondeterminismRule rule;
     rule.line = reader.line_of(child);
     const size_t before = reader.errors();
-    read_object<NondeterminismRule>(reader, child, "a rule of 'nondeterminism'", kRuleKeys, &rule);
+    read_object<NondeterminismRule>(reader, child, "a rule of 'nondeterminism'",
+                                    kNondeterminismKeys, &rule);
     if (reader.errors() != before) continue;
     if (masks_nothing(rule)) {
       reader.error(child.offset,

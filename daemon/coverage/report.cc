@@ -9,7 +9,7 @@
 namespace filibuster::coverage {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 constexpr size_t kShownFiles = 12;   // of a service, on the terminal
@@ -22,13 +22,13 @@ Lines difference(const Lines& lines, const Lines& without) {
   return out;
 }
 
-Json rows(const std::vector<Range>& ranges) {
-  Json out = Json::array();
+OrderedJson rows(const std::vector<Range>& ranges) {
+  OrderedJson out = OrderedJson::array();
   for (const Range& range : ranges) out.push_back({range.first, range.last});
   return out;
 }
 
-Json row(const Counts& counts) {
+OrderedJson row(const Counts& counts) {
   return {{"statements", counts.statements},
           {"without_faults", counts.without_faults},
           {"reached", counts.reached},
@@ -36,15 +36,15 @@ Json row(const Counts& counts) {
           {"never", counts.never()}};
 }
 
-Json row(const FileReport& file) {
+OrderedJson row(const FileReport& file) {
   return {{"file", file.file},
           {"counts", row(file.counts())},
           {"only_under_faults", rows(file.only_under_faults())},
           {"never", rows(file.never())}};
 }
 
-Json row(const ServiceReport& service) {
-  Json files = Json::array();
+OrderedJson row(const ServiceReport& service) {
+  OrderedJson files = OrderedJson::array();
   for (const FileReport& file : service.files) files.push_back(row(file));
   return {{"service", service.service}, {"tools", service.tools},
           {"reason", service.reason},   {"counts", row(service.counts())},
@@ -162,16 +162,16 @@ std::vector<FileReport> compare(const Files& without, const Files& under,
 }
 
 std::string to_json(const Report& report) {
-  Json services = Json::array();
+  OrderedJson services = OrderedJson::array();
   for (const ServiceReport& service : report.services) services.push_back(row(service));
-  Json json{{"version", kVersion},
-            {"session", report.session},
-            {"config", report.config_path},
-            {"counts", row(report.counts())},
-            {"services", std::move(services)},
-            {"notes", report.notes}};
+  OrderedJson json{{"version", kVersion},
+                   {"session", report.session},
+                   {"config", report.config_path},
+                   {"counts", row(report.counts())},
+                   {"services", std::move(services)},
+                   {"notes", report.notes}};
   redact_texts(&json);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::string to_text(const Report& report) {

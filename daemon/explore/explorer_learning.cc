@@ -45,7 +45,7 @@ bool differs_by_values(const InjectedFault& planned, const RpcRecord& rpc) {
          segments_of(request_path_of(rpc)).size() == segments_of(request_path_of(known)).size();
 }
 
-std::string kind_of(const InjectedFault& rpc) {
+std::string kind_of_fault(const InjectedFault& rpc) {
   return rpc.caller + "|" + rpc.service + "|" + rpc.method + "|" + rpc.call_site + "|" +
          std::to_string(segments_of(request_path_of(as_record(rpc))).size());
 }
@@ -178,7 +178,7 @@ Result<bool> Explorer::learn(const Dispatcher::Job& job, Attempt* attempt) {
         return differs_by_values(*missing, rpc) && !expected.contains(rpc.index) &&
                unstable_.find(rpc) == nullptr;
       });
-  Comparison& compared = compared_[kind_of(*missing)];
+  Comparison& compared = compared_[kind_of_fault(*missing)];
   if (compared.times < (drifted ? kComparisons : 1)) {
     ++compared.times;
     auto lesson = compare({plan.begin(), plan.begin() + place}, {faults.begin(), missing}, *missing,

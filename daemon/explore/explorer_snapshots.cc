@@ -13,8 +13,8 @@ namespace {
 constexpr double kLeastStartMs = 25;
 // Without faults: the second one shows whether something that the snapshot made once (a name) is used up.
 constexpr int kForkedReferences = 2;
-constexpr int kCompared = 3;  // executions with faults, besides each failure that is reported
-constexpr double kSlow = 2;   // seconds
+constexpr int kComparedFaults = 3;  // executions with faults, besides each failure that is reported
+constexpr double kSlow = 2;         // seconds
 constexpr char kFew[] = "few executions are to be run";
 
 bool is_own_call(const RpcRecord& rpc) {
@@ -27,7 +27,7 @@ bool is_own_call(const RpcRecord& rpc) {
 std::string Explorer::why_no_snapshots() const {
   if (config_.snapshots == Snapshots::kNever) return "snapshots are switched off";
   const uint64_t open = dispatcher_->search().counts().open;
-  if (config_.snapshots == Snapshots::kWhereItPays && open <= kForkedReferences + kCompared)
+  if (config_.snapshots == Snapshots::kWhereItPays && open <= kForkedReferences + kComparedFaults)
     return kFew;
   const std::vector<RpcRecord>& rpcs = plain_.record.rpcs;
   const auto first = std::find_if(rpcs.begin(), rpcs.end(), is_own_call);
@@ -88,7 +88,7 @@ Result<bool> Explorer::begin_snapshots() {
 Result<bool> Explorer::reconsider_snapshots() {
   // The ways of other lanes were found when they began.
   if (pool_ || exploration_.report.why_not_forked != kFew) return true;
-  if (dispatcher_->search().counts().open <= kForkedReferences + kCompared) return true;
+  if (dispatcher_->search().counts().open <= kForkedReferences + kComparedFaults) return true;
   return begin_snapshots();
 }
 
@@ -105,7 +105,7 @@ Result<Attempt> Explorer::attempt_job(const Dispatcher::Job& job, bool* seen_twi
   const bool is_told = fails && !belongs_to_earlier(job.faults);
   // What is only slow (an injected silence that is waited for) is not worth its time twice.
   const bool is_slow = tried->result.seconds > kSlow;
-  if (!is_told && (is_slow || ways_compared_ >= kCompared)) return tried;
+  if (!is_told && (is_slow || ways_compared_ >= kComparedFaults)) return tried;
   ++ways_compared_;
   auto plain = attempt(job.plan);
   if (!plain || plain->result.stopped) return plain;

@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kKillLimit{5000};  // from SIGKILL to the end of a process
+constexpr milliseconds kSnapshotKillLimit{5000};  // from SIGKILL to the end of a process
 constexpr milliseconds kForkLimit{10000};
 
 template <typename T>
@@ -78,7 +78,7 @@ class RunningProcess final : public RunningTest {
   }
   void kill() override {
     process_.kill_group(SIGKILL);
-    process_.wait(kKillLimit);
+    process_.wait(kSnapshotKillLimit);
   }
 
  private:
@@ -117,7 +117,7 @@ class Snapshot::Forked final : public RunningTest {
   void kill() override {
     // Until its status is read, its pid is not given to another process.
     if (!ended_) ::kill(-pid_, SIGKILL);
-    wait(kKillLimit, -1);
+    wait(kSnapshotKillLimit, -1);
   }
 
  private:
@@ -158,7 +158,7 @@ Snapshot::~Snapshot() {
   if (!process_) return;
   ::unlink(log_path_.c_str());
   process_->kill_group(SIGKILL);
-  process_->wait(kKillLimit);
+  process_->wait(kSnapshotKillLimit);
   if (owned_ != nullptr) owned_->forget(process_->pid());
 }
 

@@ -9,7 +9,7 @@
 namespace filibuster::lint {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kLintVersion = 1;
 
@@ -18,7 +18,7 @@ std::string grpc_name_of(const Call& call) {
   return grpc_name(call.method, call.target, call.protocol);
 }
 
-Json row(const Call& call) {
+OrderedJson row(const Call& call) {
   const Place place = parse_place(call.place());
   return {{"caller", call.caller},
           {"service", call.service},
@@ -33,16 +33,16 @@ Json row(const Call& call) {
           {"index", call.index.is_zero() ? "" : to_hex(call.index)}};
 }
 
-Json row(const CallSite& site) {
-  Json out = row(site.first);
+OrderedJson row(const CallSite& site) {
+  OrderedJson out = row(site.first);
   out["rpcs"] = site.rpcs;
   out["timeout"] = site.timeout.empty() ? "not probed" : site.timeout;
-  out["retries"] = site.retries ? Json(*site.retries) : Json(nullptr);
+  out["retries"] = site.retries ? OrderedJson(*site.retries) : OrderedJson(nullptr);
   return out;
 }
 
-Json row(const Finding& finding) {
-  Json calls = Json::array();
+OrderedJson row(const Finding& finding) {
+  OrderedJson calls = OrderedJson::array();
   for (const Call& call : finding.calls) calls.push_back(row(call));
   return {{"lint", row_of(finding.lint).name},
           {"severity", severity_name(finding.severity)},
@@ -51,9 +51,9 @@ Json row(const Finding& finding) {
           {"replay", finding.replay}};
 }
 
-Json row(const TestLint& test) {
-  Json sites = Json::array(), findings = Json::array(), not_probed = Json::array(),
-       notes = Json::array();
+OrderedJson row(const TestLint& test) {
+  OrderedJson sites = OrderedJson::array(), findings = OrderedJson::array(),
+              not_probed = OrderedJson::array(), notes = OrderedJson::array();
   for (const CallSite& site : test.sites) sites.push_back(row(site));
   for (const Finding& finding : test.findings) findings.push_back(row(finding));
   for (const NotProbed& skipped : test.not_probed) {
@@ -85,7 +85,7 @@ Json row(const TestLint& test) {
 }  // namespace
 
 std::string to_json(const Report& report) {
-  Json known = Json::array(), tests = Json::array();
+  OrderedJson known = OrderedJson::array(), tests = OrderedJson::array();
   for (const LintRow& lint : lints()) {
     known.push_back({{"id", lint.name},
                      {"severity", severity_name(lint.severity)},
@@ -94,11 +94,11 @@ std::string to_json(const Report& report) {
   }
   for (const TestLint& test : report.tests) tests.push_back(row(test));
   redact_texts(&tests);
-  const Json json = {{"version", kLintVersion},       {"session", report.session},
-                     {"config", report.config_path},  {"directory", report.directory},
-                     {"exit_code", report.exit_code}, {"lints", std::move(known)},
-                     {"tests", std::move(tests)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const OrderedJson json = {{"version", kLintVersion},       {"session", report.session},
+                            {"config", report.config_path},  {"directory", report.directory},
+                            {"exit_code", report.exit_code}, {"lints", std::move(known)},
+                            {"tests", std::move(tests)}};
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace filibuster::lint

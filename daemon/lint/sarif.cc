@@ -8,29 +8,30 @@
 #include "core/version.h"
 #include "daemon/lint/record_view.h"
 #include "daemon/report/redact.h"
+#include "daemon/report/sarif_place.h"
 #include "daemon/report/source_place.h"
 
 namespace filibuster::lint {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 // §3.28
-Json location(const Call& call, const std::string& directory) {
+OrderedJson location(const Call& call, const std::string& directory) {
   const Place place = parse_place(call.place());
-  Json out = Json::object();
+  OrderedJson out = OrderedJson::object();
   if (!place.file.empty()) {
     out["physicalLocation"] = {{"artifactLocation", sarif_artifact(place.file, directory)},
                                {"region", {{"startLine", place.line}}}};
   }
-  Json logical = {{"name", call.caller}, {"kind", "module"}};
+  OrderedJson logical = {{"name", call.caller}, {"kind", "module"}};
   if (!place.function.empty()) {
     logical = {{"name", place.function},
                {"fullyQualifiedName", call.caller + "/" + place.function},
                {"kind", "function"}};
   }
-  out["logicalLocations"] = Json::array({std::move(logical)});
+  out["logicalLocations"] = OrderedJson::array({std::move(logical)});
   return out;
 }
 
@@ -47,17 +48,17 @@ std::string fingerprint(const TestLint& test, const Finding& finding) {
   return to_hex(hash_text(all));
 }
 
-Json result(const TestLint& test, const Finding& finding, const std::string& directory) {
+OrderedJson result(const TestLint& test, const Finding& finding, const std::string& directory) {
   const LintRow& lint = row_of(finding.lint);
-  Json out = {{"ruleId", lint.name},
-              {"ruleIndex", &lint - lints().data()},
-              {"level", severity_name(finding.severity)},
-              {"message", {{"text", finding.text}}}};
-  Json related = Json::array();
+  OrderedJson out = {{"ruleId", lint.name},
+                     {"ruleIndex", &lint - lints().data()},
+                     {"level", severity_name(finding.severity)},
+                     {"message", {{"text", finding.text}}}};
+  OrderedJson related = OrderedJson::array();
   for (size_t i = 0; i < finding.calls.size(); ++i) {
-    Json place = location(finding.calls[i], directory);
+    OrderedJson place = location(finding.calls[i], directory);
     if (i == 0) {
-      out["locations"] = Json::array({std::move(place)});
+      out["locations"] = OrderedJson::array({std::move(place)});
       continue;
     }
     place["id"] = i;
@@ -71,8 +72,8 @@ Json result(const TestLint& test, const Finding& finding, const std::string& dir
   return out;
 }
 
-Json rules() {
-  Json out = Json::array();
+OrderedJson rules() {
+  OrderedJson out = OrderedJson::array();
   for (const LintRow& lint : lints()) {
     out.push_back({{"id", lint.name},
                    {"shortDescription", {{"text", lint.summary}}},
@@ -85,7 +86,7 @@ Json rules() {
 }  // namespace
 
 std::string to_sarif(const Report& report) {
-  Json results = Json::array(), notifications = Json::array();
+  OrderedJson results = OrderedJson::array(), notifications = OrderedJson::array();
   bool finished = true;
   for (const TestLint& test : report.tests) {
     finished = finished && test.finished;
@@ -97,22 +98,24 @@ std::string to_sarif(const Report& report) {
            {"message",
             {{"text", "not probed (" + skipped.what + "): " + call_text(skipped.call, " ") + ": " +
                           skipped.reason}}},
-           {"locations", Json::array({location(skipped.call, report.directory)})}});
+           {"locations", OrderedJson::array({location(skipped.call, report.directory)})}});
     }
   }
   redact_texts(&results);
   redact_texts(&notifications);
-  Json run = {
+  OrderedJson run = {
       {"tool",
        {{"driver", {{"name", "filibuster"}, {"semanticVersion", kVersion}, {"rules", rules()}}}}},
-      {"invocations", Json::array({{{"executionSuccessful", finished},
-                                    {"exitCode", report.exit_code},
-                                    {"toolExecutionNotifications", std::move(notifications)}}})},
+      {"invocations",
+       OrderedJson::array({{{"executionSuccessful", finished},
+                            {"exitCode", report.exit_code},
+                            {"toolExecutionNotifications", std::move(notifications)}}})},
       {"results", std::move(results)}};
   if (!report.directory.empty()) run["originalUriBaseIds"] = sarif_base(report.directory);
-  const Json json = {
-      {"$schema", kSarifSchema}, {"version", "2.1.0"}, {"runs", Json::array({std::move(run)})}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const OrderedJson json = {{"$schema", kSarifSchema},
+                            {"version", "2.1.0"},
+                            {"runs", OrderedJson::array({std::move(run)})}};
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace filibuster::lint

@@ -10,7 +10,7 @@ namespace filibuster::proxy {
 namespace {
 
 template <size_t kSize>
-std::string text_of(const char (&text)[kSize]) {
+std::string text_in(const char (&text)[kSize]) {
   return {text, strnlen(text, kSize)};
 }
 
@@ -73,9 +73,9 @@ Result<Attached> Loader::attach(const bpf::AttachRequest& request,
   bpf::AttachReply reply;
   std::vector<UniqueFd> maps;
   if (!receive(socket_.get(), bpf::kAttachReplyMagic, &reply, &maps)) return gone();
-  if (reply.error != 0) return Error{text_of(reply.step) + ": " + text_of(reply.text)};
+  if (reply.error != 0) return Error{text_in(reply.step) + ": " + text_in(reply.text)};
   if (maps.size() != 3) return Error{"The loader's answer has no maps. It is of another version."};
-  return Attached{reply.slot, text_of(reply.text), std::move(maps[0]), std::move(maps[1]),
+  return Attached{reply.slot, text_in(reply.text), std::move(maps[0]), std::move(maps[1]),
                   std::move(maps[2])};
 }
 

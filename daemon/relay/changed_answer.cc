@@ -7,7 +7,7 @@
 namespace filibuster {
 
 using http2::ErrorCode;
-using Kind = AnswerPart::Kind;
+using PartKind = AnswerPart::Kind;
 
 namespace {
 
@@ -33,7 +33,7 @@ uint64_t ChangedAnswer::due() {
   return release_ns_;
 }
 
-AnswerPart& ChangedAnswer::add(Kind kind) {
+AnswerPart& ChangedAnswer::add(PartKind kind) {
   AnswerPart& part = parts_.emplace_back();
   part.kind = kind;
   part.due_ns = due();
@@ -44,13 +44,13 @@ void ChangedAnswer::add_data(std::string_view bytes) {
   kept_ += bytes.size();
   if (fault_.kind == FaultKind::kNone && kept_ > kMostHeld) return parts_.clear();
   const uint64_t due_ns = due();
-  if (parts_.empty() || parts_.back().kind != Kind::kData || parts_.back().due_ns != due_ns) {
-    add(Kind::kData);
+  if (parts_.empty() || parts_.back().kind != PartKind::kData || parts_.back().due_ns != due_ns) {
+    add(PartKind::kData);
   }
   parts_.back().bytes.append(bytes);
 }
 
-void ChangedAnswer::cut(Kind kind, ErrorCode error) {
+void ChangedAnswer::cut(PartKind kind, ErrorCode error) {
   add(kind).error = error;
   applied_ = ended_ = true;
 }
@@ -86,7 +86,7 @@ void ChangedAnswer::end_block(bool end, uint64_t now_ns) {
     }
   }
   head_seen_ = head_seen_ || !interim;
-  AnswerPart& part = add(Kind::kBlock);
+  AnswerPart& part = add(PartKind::kBlock);
   part.bytes = std::move(literals);
   part.end = ended_ = end;
 }
@@ -99,7 +99,7 @@ void ChangedAnswer::data(std::string_view bytes, uint64_t now_ns) {
   } else if (!reader_.feed(bytes.data(), bytes.size(), this) && !ended_) {
     // The data that was kept already may be no message either, so the answer cannot go on.
     garbled_ = ended_ = true;
-    add(Kind::kReset).error = ErrorCode::kInternalError;
+    add(PartKind::kReset).error = ErrorCode::kInternalError;
   }
 }
 
@@ -107,8 +107,8 @@ void ChangedAnswer::end(uint64_t now_ns) {
   now_ns_ = now_ns;
   if (ended_) return;
   const uint64_t due_ns = due();
-  if (parts_.empty() || parts_.back().kind != Kind::kData || parts_.back().due_ns != due_ns) {
-    add(Kind::kData);
+  if (parts_.empty() || parts_.back().kind != PartKind::kData || parts_.back().due_ns != due_ns) {
+    add(PartKind::kData);
   }
   parts_.back().end = ended_ = true;
 }
@@ -116,7 +116,7 @@ void ChangedAnswer::end(uint64_t now_ns) {
 void ChangedAnswer::reset(ErrorCode error, uint64_t now_ns) {
   now_ns_ = now_ns;
   if (ended_) return;
-  add(Kind::kReset).error = error;
+  add(PartKind::kReset).error = error;
   ended_ = error_ = true;
 }
 
@@ -134,7 +134,7 @@ void ChangedAnswer::on_message(const grpc::MessageInfo& info) {
   }
   add_data(kept);
   if (fault_.kind == FaultKind::kPartialMessage && half_left_ == 0) {
-    cut(Kind::kReset, ErrorCode::kInternalError);
+    cut(PartKind::kReset, ErrorCode::kInternalError);
   }
 }
 
@@ -154,13 +154,13 @@ void ChangedAnswer::on_message_bytes(const grpc::MessageInfo&, const char* data,
   const auto kept = static_cast<size_t>(std::min<uint64_t>(half_left_, size));
   add_data({data, kept});
   half_left_ -= kept;
-  if (half_left_ == 0) cut(Kind::kReset, ErrorCode::kInternalError);
+  if (half_left_ == 0) cut(PartKind::kReset, ErrorCode::kInternalError);
 }
 
 void ChangedAnswer::on_message_end(const grpc::MessageInfo&) {
   if (ended_ || ++messages_ != fault_.at_message) return;
-  if (fault_.kind == FaultKind::kGrpc) cut(Kind::kStatus, ErrorCode::kNoError);
-  if (fault_.kind == FaultKind::kStreamReset) cut(Kind::kReset, fault_.error);
+  if (fault_.kind == FaultKind::kGrpc) cut(PartKind::kStatus, ErrorCode::kNoError);
+  if (fault_.kind == FaultKind::kStreamReset) cut(PartKind::kReset, fault_.error);
 }
 
 std::string ChangedAnswer::unmet() const {

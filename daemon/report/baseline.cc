@@ -20,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 using config::Key;
 using config::Reader;
-using Kind = SourceNode::Kind;
+using NodeKind = SourceNode::Kind;
 
-constexpr int kVersion = 1;
+constexpr int kBaselineVersion = 1;
 
 bool is_finding_id(std::string_view text) {
   return text.size() == kFindingIdSize &&
@@ -58,7 +58,7 @@ constexpr Key<Acceptance> kRowKeys[] = {
 };
 
 void read_rows(Reader& reader, const SourceNode& node, Baseline* out) {
-  if (!reader.expect(node, Kind::kArray, "'accepted'")) return;
+  if (!reader.expect(node, NodeKind::kArray, "'accepted'")) return;
   std::set<std::string> known;
   for (const SourceNode& child : node.children) {
     Acceptance row;
@@ -73,9 +73,9 @@ void read_rows(Reader& reader, const SourceNode& node, Baseline* out) {
 constexpr Key<Baseline> kKeys[] = {
     {"version", true,
      [](Reader& reader, const SourceNode& node, Baseline*) {
-       if (node.kind == Kind::kInteger && node.integer == kVersion) return;
+       if (node.kind == NodeKind::kInteger && node.integer == kBaselineVersion) return;
        reader.error(node.offset, "'version': this program reads baselines of version " +
-                                     std::to_string(kVersion) +
+                                     std::to_string(kBaselineVersion) +
                                      " only; use the filibuster that wrote this one, or accept its "
                                      "findings anew in another file");
      }},
@@ -84,11 +84,12 @@ constexpr Key<Baseline> kKeys[] = {
 
 // Of a file of another version only the version is judged: what else it has is not known.
 bool is_other_version(const SourceTree& tree) {
-  if (tree.error || tree.root.kind != Kind::kObject) return false;
-  return std::any_of(
-      tree.root.children.begin(), tree.root.children.end(), [](const SourceNode& node) {
-        return node.key == "version" && (node.kind != Kind::kInteger || node.integer != kVersion);
-      });
+  if (tree.error || tree.root.kind != NodeKind::kObject) return false;
+  return std::any_of(tree.root.children.begin(), tree.root.children.end(),
+                     [](const SourceNode& node) {
+                       return node.key == "version" &&
+                              (node.kind != NodeKind::kInteger || node.integer != kBaselineVersion);
+                     });
 }
 
 }  // namespace
@@ -168,7 +169,7 @@ std::string to_text(const Baseline& baseline) {
                     {"because", row.because},
                     {"until", row.until}});
   }
-  return Json{{"version", kVersion}, {"accepted", std::move(rows)}}.dump(
+  return Json{{"version", kBaselineVersion}, {"accepted", std::move(rows)}}.dump(
              2, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }

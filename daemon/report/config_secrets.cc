@@ -85,7 +85,7 @@ std::string describe(const Place& place) {
          (place.owner.empty() ? "" : " of " + place.owner);
 }
 
-std::string dump(const Json& json) {
+std::string json_text(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -104,7 +104,7 @@ std::string redact_config(const std::string& text) {
       changed = true;
     }
   });
-  return changed ? dump(json) : plain;
+  return changed ? json_text(json) : plain;
 }
 
 RestoredConfig restore_config(const std::string& text, const std::string& now) {
@@ -126,7 +126,7 @@ RestoredConfig restore_config(const std::string& text, const std::string& now) {
       out.missing.push_back(describe(place));
     }
   });
-  out.text = dump(json);
+  out.text = json_text(json);
   return out;
 }
 

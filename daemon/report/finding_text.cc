@@ -17,9 +17,9 @@ namespace filibuster {
 namespace {
 
 // A finding fits on a screen: these bound its longest parts.
-constexpr size_t kMaxOutputLines = 10;  // the last lines of the test's own output
-constexpr size_t kMaxLine = 400;        // bytes of a line
-constexpr size_t kMaxArguments = 300;   // bytes
+constexpr size_t kMaxOutputLines = 10;      // the last lines of the test's own output
+constexpr size_t kMaxLine = 400;            // bytes of a line
+constexpr size_t kMaxShownArguments = 300;  // bytes
 // Findings at the same RPCs, beside the first one, that get a line each.
 constexpr size_t kMaxAlike = 10;
 // Groups of findings that are told whole; after them, groups that get a line each.
@@ -53,7 +53,7 @@ std::string counted_call(const InjectedFault& fault) {
   return out;
 }
 
-std::string joined(const std::vector<std::string>& texts, const char* between) {
+std::string listed(const std::vector<std::string>& texts, const char* between) {
   std::string out;
   for (const std::string& text : texts) out += (out.empty() ? "" : between) + text;
   return out;
@@ -105,15 +105,16 @@ std::string fault_lines(const InjectedFault& fault, const Stacks& stacks,
     std::vector<std::string> came;
     for (const AttemptSeen& one : fault.attempts)
       came.push_back(one.outcome + (one.grouped_by == "first" ? "" : " (" + one.grouped_by + ")"));
-    out += joined(came, ", ");
+    out += listed(came, ", ");
   }
   if (!fault.arguments.empty()) {
-    out += "\n" + indent + "  arguments     " + cut(redact_object(fault.arguments), kMaxArguments);
+    out += "\n" + indent + "  arguments     " +
+           cut(redact_object(fault.arguments), kMaxShownArguments);
   }
   out += "\n" + indent + "  call site     " +
          (fault.call_site.empty() ? "not known" : stacks.site(fault)) + "\n";
   if (!fault.service_path.empty()) {
-    out += indent + "  service path  " + joined(fault.service_path, " > ") + "\n";
+    out += indent + "  service path  " + listed(fault.service_path, " > ") + "\n";
   }
   return out;
 }
@@ -169,7 +170,7 @@ std::string alike_line(const Finding& finding) {
   std::vector<std::string> faults;
   for (const InjectedFault& fault : finding.minimal) faults.push_back(fault_text(fault));
   std::string out =
-      title(finding) + joined(faults, " + ") + ": " + what_fails(finding.minimal_execution);
+      title(finding) + listed(faults, " + ") + ": " + what_fails(finding.minimal_execution);
   if (finding.reproduced && !*finding.reproduced) out += "; DID NOT REPRODUCE";
   if (const std::string standing = standing_text(finding); !standing.empty())
     out += "; " + standing;

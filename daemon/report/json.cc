@@ -314,7 +314,7 @@ Json row(const TestReport& test) {
 
 // --- reading ---
 
-struct Reader {
+struct CounterexampleReader {
   const Json& object;
   const char* what;
   std::string problem;  // the first one
@@ -365,7 +365,7 @@ struct Reader {
 
 std::string read_fault(const Json& json, InjectedFault* out) {
   if (!json.is_object()) return "faults: expected a list of objects";
-  Reader reader{json, "faults", {}};
+  CounterexampleReader reader{json, "faults", {}};
   reader.text("fault", &out->fault);
   reader.text("caller", &out->caller);
   reader.text("service", &out->service);
@@ -475,7 +475,7 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
                  std::to_string(kVersion) + "; use the program that wrote it"};
   }
   Counterexample out;
-  Reader reader{json, "counterexample", {}};
+  CounterexampleReader reader{json, "counterexample", {}};
   reader.text("test", &out.test);
   reader.text("config_path", &out.config_path);
   reader.text("directory", &out.directory);

@@ -7,6 +7,7 @@
 #include "core/version.h"
 #include "daemon/report/redact.h"
 #include "daemon/report/results.h"
+#include "daemon/report/sarif_place.h"
 #include "daemon/report/source_place.h"
 
 namespace filibuster {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "core/text/uri.h"
+#include "daemon/report/sarif_place.h"
 
 namespace filibuster {
 namespace {

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string counted(size_t number) {
+std::string rpc_count(size_t number) {
   return std::to_string(number) + (number == 1 ? " RPC" : " RPCs");
 }
 
@@ -40,7 +40,7 @@ void TestedRpcs::add(const TestedRpcs& other) {
 }
 
 std::string to_line(const TestedRpcs& rpcs) {
-  std::string out = counted(rpcs.tested.size()) + " tested";
+  std::string out = rpc_count(rpcs.tested.size()) + " tested";
   if (!rpcs.untested.empty()) {
     out +=
         ", " + std::to_string(rpcs.untested.size()) + " not (" + reasons_text(rpcs.untested) + ")";

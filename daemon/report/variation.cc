@@ -9,7 +9,7 @@
 namespace filibuster {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 constexpr std::string_view kEffects[] = {"none", "masked", "not faulted",
                                          "the answer counts by its status alone"};
@@ -29,18 +29,18 @@ std::string to_line(const Variation& variation) {
 }
 
 std::string to_json(const std::vector<Variation>& variations) {
-  Json out = Json::array();
+  PlainJson out = PlainJson::array();
   for (const Variation& v : variations)
     out.push_back({v.rpc, v.what, effect_text(v.effect), v.reason, v.under, v.comes_and_goes});
   redact_texts(&out);
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.dump(-1, ' ', false, PlainJson::error_handler_t::replace);
 }
 
 std::vector<Variation> variations_from(const std::string& text) {
   std::vector<Variation> out;
-  const Json json = Json::parse(text, nullptr, false);
+  const PlainJson json = PlainJson::parse(text, nullptr, false);
   if (!json.is_array()) return out;
-  for (const Json& row : json) {
+  for (const PlainJson& row : json) {
     if (!row.is_array() || row.size() != 6 || !row[5].is_boolean()) continue;
     const auto at = [&](size_t i) { return row[i].is_string() ? row[i].get<std::string>() : ""; };
     const auto effect = std::find(std::begin(kEffects), std::end(kEffects), at(2));

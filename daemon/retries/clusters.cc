@@ -9,8 +9,8 @@
 namespace filibuster::retries {
 namespace {
 
-constexpr std::string_view kNames[] = {"unknown", "no handling", "unrelated exception",
-                                       "silent semantic violation", "state divergence"};
+constexpr std::string_view kClusterNames[] = {"unknown", "no handling", "unrelated exception",
+                                              "silent semantic violation", "state divergence"};
 
 std::string attempt_text(const RpcRecord& rpc, size_t number) {
   return "attempt " + std::to_string(rpc.attempt != 0 ? rpc.attempt : number + 1);
@@ -41,7 +41,7 @@ std::string what_of(const Suspect& suspect) {
 }  // namespace
 
 std::string_view taxonomy_name(Taxonomy taxonomy) {
-  return kNames[static_cast<size_t>(taxonomy)];
+  return kClusterNames[static_cast<size_t>(taxonomy)];
 }
 
 Label label(const Suspect& suspect, const ExecutionRecord& record, const RetryGroup* group) {

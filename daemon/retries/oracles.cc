@@ -8,16 +8,16 @@
 namespace filibuster::retries {
 namespace {
 
-constexpr std::string_view kNames[] = {"none",
-                                       "consistent-exception",
-                                       "inconsistent-exception",
-                                       "exception",
-                                       "exception-in-test",
-                                       "assertion",
-                                       "process-died",
-                                       "hang",
-                                       "possible-silent-violation",
-                                       "unreadable"};
+constexpr std::string_view kOracleNames[] = {"none",
+                                             "consistent-exception",
+                                             "inconsistent-exception",
+                                             "exception",
+                                             "exception-in-test",
+                                             "assertion",
+                                             "process-died",
+                                             "hang",
+                                             "possible-silent-violation",
+                                             "unreadable"};
 
 constexpr char kUncaught[] =
     "nobody handles an exception, which ends a process outside of the test runner: ";
@@ -212,7 +212,7 @@ void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const RpcR
 }  // namespace
 
 std::string_view oracle_name(Oracle oracle) {
-  return kNames[static_cast<size_t>(oracle)];
+  return kOracleNames[static_cast<size_t>(oracle)];
 }
 
 bool is_bug(Oracle oracle) {

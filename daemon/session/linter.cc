@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 // Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
 constexpr milliseconds kLeastSilence{6000};
-constexpr milliseconds kAfterSilence{2000};  // for the calls that follow the end of a silence
+constexpr milliseconds kAfterProbe{2000};  // for the calls that follow the end of a silence
 // Most faults that may be needed to reach a call site that is probed.
 constexpr size_t kDeepest = 3;
 
@@ -134,8 +134,7 @@ Result<void> Linter::run_reference() {
                        std::max(kLeastSilence, in_milliseconds(3 * result.seconds)));
   lane_.hub().set_hang_limit(silence_);
   out_.result.silence_seconds = std::chrono::duration<double>(silence_).count();
-  config_.bounds.quiesce_timeout =
-      std::max(config_.bounds.quiesce_timeout, silence_ + kAfterSilence);
+  config_.bounds.quiesce_timeout = std::max(config_.bounds.quiesce_timeout, silence_ + kAfterProbe);
   return {};
 }
 

@@ -15,13 +15,13 @@ namespace {
 std::atomic<uint64_t> g_refusing_v4{0};
 std::atomic<uint64_t> g_refusing_v6{0};
 
-union Address {
+union RefusedAddress {
   sockaddr any;
   sockaddr_in v4;
   sockaddr_in6 v6;
 };
 
-socklen_t loopback(int family, uint16_t port, Address* out) {
+socklen_t refused_loopback(int family, uint16_t port, RefusedAddress* out) {
   *out = {};
   if (family == AF_INET) {
     out->v4.sin_family = AF_INET;
@@ -38,7 +38,7 @@ socklen_t loopback(int family, uint16_t port, Address* out) {
 // Does our socket still hold the port? A program that closes every number by raw system calls frees the
 // port, and somebody else's service could be there by now.
 bool holds_port(int fd, int family, uint16_t port) {
-  Address own;
+  RefusedAddress own;
   socklen_t size = sizeof own;
   return raw::local_name(fd, &own.any, &size) == 0 && own.any.sa_family == family &&
          own.v4.sin_port == port;
@@ -55,8 +55,8 @@ uint16_t refusing_port(int family) {
     }
     int fd = raw::socket(family, SOCK_STREAM | SOCK_CLOEXEC);
     if (fd < 0) return 0;
-    Address address;
-    socklen_t size = loopback(family, 0, &address);
+    RefusedAddress address;
+    socklen_t size = refused_loopback(family, 0, &address);
     if (raw::bind(fd, &address.any, size) < 0 || raw::local_name(fd, &address.any, &size) < 0) {
       raw::close(fd);
       return 0;
@@ -83,18 +83,18 @@ bool is_mapped(const sockaddr_in6& address) {
 
 int connect_refused(int fd, const sockaddr* address, socklen_t size) {
   const int family = address->sa_family;
-  Address to;
+  RefusedAddress to;
   socklen_t to_size = 0;
   if (family == AF_INET) {
     const uint16_t port = refusing_port(AF_INET);
-    if (port != 0) to_size = loopback(AF_INET, port, &to);
+    if (port != 0) to_size = refused_loopback(AF_INET, port, &to);
   } else if (family == AF_INET6 && size >= sizeof(sockaddr_in6)) {
     const bool mapped = is_mapped(*reinterpret_cast<const sockaddr_in6*>(address));
     uint16_t port = mapped ? 0 : refusing_port(AF_INET6);
     if (port != 0) {
-      to_size = loopback(AF_INET6, port, &to);
+      to_size = refused_loopback(AF_INET6, port, &to);
     } else if ((port = refusing_port(AF_INET)) != 0) {  // no ::1 on this machine
-      to_size = loopback(AF_INET6, port, &to);
+      to_size = refused_loopback(AF_INET6, port, &to);
       to.v6.sin6_addr = {};
       uint8_t* b = to.v6.sin6_addr.s6_addr;
       b[10] = b[11] = 0xff;

@@ -8,8 +8,8 @@ namespace filibuster::preload {
 namespace {
 
 // The first reader that applies to the calling thread gives its stack. The native one applies to all.
-constexpr const StackReader* kReaders[] = {&kAttachedReader, &kCpythonReader, &kJvmReader,
-                                           &kRubyReader,     &kPhpReader,     &kNativeReader};
+constexpr const StackReader* kStackReaders[] = {&kAttachedReader, &kCpythonReader, &kJvmReader,
+                                                &kRubyReader,     &kPhpReader,     &kNativeReader};
 
 // True while this thread captures a stack. A hook that the capture calls, or a signal handler of the
 // host that interrupts it, must not begin another capture.
@@ -21,7 +21,7 @@ CapturedStack capture_stack(char* buffer, size_t capacity) {
   FrameSink sink(buffer, capacity);
   if (t_capturing || capacity == 0) return {Hash128{}, buffer, 0, true};
   t_capturing = true;
-  for (const StackReader* reader : kReaders) {
+  for (const StackReader* reader : kStackReaders) {
     sink.clear();
     if (reader->read(&sink)) break;
   }
@@ -36,7 +36,7 @@ size_t describe_runtimes(char* out, size_t capacity) {
     std::memcpy(out + used, text.data(), n);
     used += n;
   };
-  for (const StackReader* reader : kReaders) {
+  for (const StackReader* reader : kStackReaders) {
     const std::string_view text = reader->prepare();
     if (text.empty()) continue;
     if (used > 0) put("; ");

@@ -31,7 +31,7 @@ namespace {
 
 constinit std::atomic<uint64_t> g_last_lane{0};  // session << 16 | lane
 
-constexpr uint64_t kDeadlineNs = 1'000'000'000;
+constexpr uint64_t kRegistrationNs = 1'000'000'000;
 // The daemon renews its lease every 100 ms. A lease this old belongs to a daemon that died: the process
 // goes on as without us. (A daemon that was only stopped finds the gap counted in counters_lost.)
 constexpr uint64_t kGoneNs = 30 * kLeaseNs;
@@ -267,7 +267,7 @@ Attachment* join(const ControlPage* page) {
   }
   if (generation == 0 || g_failed_generation.load(std::memory_order_acquire) == generation)
     return nullptr;
-  const uint64_t deadline = now_ns() + kDeadlineNs;
+  const uint64_t deadline = now_ns() + kRegistrationNs;
   Attachment* a = nullptr;
   if (page->magic == kControlMagic && page->major != kProtocolMajor) {
     say_hello_to_another_protocol(page, deadline);
@@ -300,7 +300,7 @@ Attachment* register_anew(uint64_t generation) {
 
   if (g_registering.exchange(true, std::memory_order_acq_rel)) {
     // Another thread registers. Nothing may leave before the plan is here, so wait for it.
-    wait_until([] { return !g_registering.load(std::memory_order_acquire); }, kDeadlineNs);
+    wait_until([] { return !g_registering.load(std::memory_order_acquire); }, kRegistrationNs);
     return current();
   }
   t_state.registering = true;

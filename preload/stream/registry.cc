@@ -22,20 +22,20 @@ namespace {
 
 constexpr size_t kPageEntries = 1024;
 constexpr size_t kPages = 1024;  // descriptors up to 1,048,575 (fs.nr_open's default)
-using Entry = std::atomic<uintptr_t>;
-std::atomic<Entry*> g_pages[kPages];
+using Slot = std::atomic<uintptr_t>;
+std::atomic<Slot*> g_pages[kPages];
 
-Entry* entry_of(int fd, bool make) {
+Slot* entry_of(int fd, bool make) {
   if (fd < 0 || static_cast<size_t>(fd) >= kPageEntries * kPages) return nullptr;
-  std::atomic<Entry*>& slot = g_pages[static_cast<size_t>(fd) / kPageEntries];
-  Entry* page = slot.load(std::memory_order_acquire);
+  std::atomic<Slot*>& slot = g_pages[static_cast<size_t>(fd) / kPageEntries];
+  Slot* page = slot.load(std::memory_order_acquire);
   if (page == nullptr) {
     if (!make) return nullptr;
-    page = static_cast<Entry*>(map_pages(sizeof(Entry) * kPageEntries));
+    page = static_cast<Slot*>(map_pages(sizeof(Slot) * kPageEntries));
     if (page == nullptr) return nullptr;
-    Entry* expected = nullptr;
+    Slot* expected = nullptr;
     if (!slot.compare_exchange_strong(expected, page, std::memory_order_acq_rel)) {
-      unmap_pages(page, sizeof(Entry) * kPageEntries);
+      unmap_pages(page, sizeof(Slot) * kPageEntries);
       page = expected;
     }
     g_registry_used.store(true, std::memory_order_relaxed);
@@ -67,13 +67,13 @@ void drop_descriptor(Connection* c) {
 }
 
 void set_entry(int fd, uintptr_t value) {
-  Entry* entry = entry_of(fd, value != 0);
+  Slot* entry = entry_of(fd, value != 0);
   if (entry == nullptr) return;
   const uintptr_t old = entry->exchange(value, std::memory_order_acq_rel);
   if (!is_mark(old)) drop_descriptor(as_connection(old));
 }
 
-Pinned pin_entry(const Entry& entry) {
+Pinned pin_entry(const Slot& entry) {
   for (;;) {
     const uintptr_t value = entry.load(std::memory_order_acquire);
     if (is_mark(value)) return Pinned();
@@ -212,7 +212,7 @@ void adopt_in_child(Connection& c) {
 }  // namespace
 
 Mark mark_of(int fd) {
-  const Entry* entry = entry_of(fd, false);
+  const Slot* entry = entry_of(fd, false);
   const uintptr_t value = entry == nullptr ? 0 : entry->load(std::memory_order_relaxed);
   return is_mark(value) ? static_cast<Mark>(value) : Mark::kUnknown;
 }
@@ -234,13 +234,13 @@ Mark mark_for(Noted noted) {
 }
 
 Pinned find(int fd) {
-  const Entry* entry = entry_of(fd, false);
+  const Slot* entry = entry_of(fd, false);
   if (entry == nullptr || is_mark(entry->load(std::memory_order_relaxed))) return Pinned();
   return pin_entry(*entry);
 }
 
 Pinned follow(int fd) {
-  const Entry* entry = entry_of(fd, false);
+  const Slot* entry = entry_of(fd, false);
   const uintptr_t value = entry == nullptr ? 0 : entry->load(std::memory_order_relaxed);
   Noted noted = Noted::kNothing;
   if (value != 0 && is_mark(value)) {
@@ -280,14 +280,14 @@ Pinned follow(int fd) {
 
 void forget(int fd) {
   if (!g_registry_used.load(std::memory_order_relaxed)) return;
-  const Entry* entry = entry_of(fd, false);
+  const Slot* entry = entry_of(fd, false);
   if (entry == nullptr || entry->load(std::memory_order_relaxed) == 0 || !own_process()) return;
   set_mark(fd, Mark::kUnknown);
 }
 
 void closing(int fd) {
   if (!g_registry_used.load(std::memory_order_relaxed)) return;
-  const Entry* entry = entry_of(fd, false);
+  const Slot* entry = entry_of(fd, false);
   if (entry == nullptr || entry->load(std::memory_order_relaxed) == 0 || !own_process()) return;
   {
     Pinned c = find(fd);
@@ -349,7 +349,7 @@ Pinned connecting(int fd, const sockaddr* address, socklen_t size) {
 void each_connection(void (*visit)(int fd, Connection& connection, const void* context),
                      const void* context) {
   for (size_t page = 0; page < kPages; ++page) {
-    const Entry* entries = g_pages[page].load(std::memory_order_acquire);
+    const Slot* entries = g_pages[page].load(std::memory_order_acquire);
     for (size_t i = 0; entries != nullptr && i < kPageEntries; ++i) {
       if (is_mark(entries[i].load(std::memory_order_relaxed))) continue;
       Pinned c = pin_entry(entries[i]);

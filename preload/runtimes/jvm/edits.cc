@@ -215,7 +215,7 @@ constexpr Edit kTlsEdits[] = {
 constexpr std::string_view kServerHelper = JUC "FilibusterServer";
 
 // The call of the receiver's own method `called` goes through the helper of the same name.
-constexpr Edit serve(Method in, Method called) {
+constexpr Edit serve_call(Method in, Method called) {
   return {in,     Edit::Kind::kCall,
           false,  0,
           called, {kServerHelper, called.name, "(Ljava/lang/Object;)V"}};
@@ -270,13 +270,13 @@ constexpr Edit kLibraryEdits[] = {
      {kGrpcHelper, "run", "(Ljava/lang/Object;)V"}},
 
     // Servers of servlets.
-    serve({JETTY "io/AbstractConnection$ReadCallback", "succeeded", "()V"},
-          {JETTY "io/AbstractConnection", "onFillable", "()V"}),
-    serve({JETTY "server/HttpConnection", "run", "()V"},
-          {JETTY "server/HttpConnection", "onFillable", "()V"}),
+    serve_call({JETTY "io/AbstractConnection$ReadCallback", "succeeded", "()V"},
+               {JETTY "io/AbstractConnection", "onFillable", "()V"}),
+    serve_call({JETTY "server/HttpConnection", "run", "()V"},
+               {JETTY "server/HttpConnection", "onFillable", "()V"}),
     given(JETTY "util/thread/QueuedThreadPool"),
-    serve({TOMCAT "net/SocketProcessorBase", "run", "()V"},
-          {TOMCAT "net/SocketProcessorBase", "doRun", "()V"}),
+    serve_call({TOMCAT "net/SocketProcessorBase", "run", "()V"},
+               {TOMCAT "net/SocketProcessorBase", "doRun", "()V"}),
     given(TOMCAT "threads/ThreadPoolExecutor"),
 };
 

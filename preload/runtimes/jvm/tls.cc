@@ -12,9 +12,9 @@ constexpr size_t kMaxClasses = 8;
 constinit uint32_t g_done = 0;
 constinit const TlsDoor* g_door = nullptr;
 
-void JNICALL class_file_load(jvmtiEnv* tools, JNIEnv*, jclass redefined, jobject, const char* name,
-                             jobject, jint size, const unsigned char* data, jint* new_size,
-                             unsigned char** new_data) {
+void JNICALL tls_class_file_load(jvmtiEnv* tools, JNIEnv*, jclass redefined, jobject,
+                                 const char* name, jobject, jint size, const unsigned char* data,
+                                 jint* new_size, unsigned char** new_data) {
   if (redefined == nullptr || name == nullptr) return;
   const std::span<const Edit> edits = edits_of(tls_edits(), name);
   if (edits.empty()) return;
@@ -57,7 +57,7 @@ std::string_view edit_tls(JNIEnv* env, ClassLoading* classes) {
   jvmtiEnv* tools = make_tools(capabilities);
   if (tools == nullptr) return kProblem;
   jvmtiEventCallbacks callbacks{};
-  callbacks.ClassFileLoadHook = class_file_load;
+  callbacks.ClassFileLoadHook = tls_class_file_load;
   tools->SetEventCallbacks(&callbacks, sizeof callbacks);
   tools->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, nullptr);
   const jvmtiError error = tools->RetransformClasses(count, found);

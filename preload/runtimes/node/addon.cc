@@ -257,12 +257,12 @@ constexpr Function kFunctions[] = {
 };
 
 template <typename F>
-bool find(const char* name, F* function) {
+bool find_symbol(const char* name, F* function) {
   *function = reinterpret_cast<F>(symbol_of_program(name));
   return *function != nullptr;
 }
 
-#define FILIBUSTER_FIND(name) find(#name, &api.name)
+#define FILIBUSTER_FIND(name) find_symbol(#name, &api.name)
 
 bool find_api() {
   Api api{};

@@ -11,7 +11,7 @@
 namespace filibuster::preload::jvm {
 namespace {
 
-constexpr size_t kMost = 16 * 1024;
+constexpr size_t kMostBytes = 16 * 1024;
 
 struct Methods {
   jmethodID feed, unsent, take, read, write, close, abandon;
@@ -27,7 +27,7 @@ class ObjectEngine final : public Engine {
   }
   ssize_t read(char* bytes, size_t room) override { return get(methods_.read, bytes, room); }
   ssize_t write(const char* bytes, size_t size) override {
-    return give(methods_.write, bytes, std::min(size, kMost));
+    return give(methods_.write, bytes, std::min(size, kMostBytes));
   }
   void close() override {
     if (attached() == nullptr) return;
@@ -61,7 +61,7 @@ class ObjectEngine final : public Engine {
   }
   ssize_t get(jmethodID method, char* bytes, size_t room) {
     if (attached() == nullptr) return -ECONNABORTED;
-    const jbyteArray array = env_->NewByteArray(static_cast<jsize>(std::min(room, kMost)));
+    const jbyteArray array = env_->NewByteArray(static_cast<jsize>(std::min(room, kMostBytes)));
     if (array == nullptr) return result(0);
     const ssize_t got = result(env_->CallIntMethod(object_, method, array));
     if (got > 0)

@@ -9,7 +9,7 @@
 namespace filibuster::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 const Client kClient{.pid = 12, .start_time = 345, .directory = "/work", .application = "shop"};
 
@@ -23,18 +23,18 @@ SessionOptions with_command(std::vector<std::string> command) {
 TEST(SessionRequest, ACommandAloneIsAConfigurationOfOneTest) {
   const auto request = session_request("run", with_command({"./a/their_test", "-v"}), kClient);
   ASSERT_TRUE(request.ok()) << request.error().message;
-  const Json& json = request.value();
+  const OrderedJson& json = request.value();
   EXPECT_EQ(json["mode"], "run");
   EXPECT_EQ(json["client_pid"], 12);
   EXPECT_EQ(json["client_start_time"], 345);
   EXPECT_EQ(json["directory"], "/work");
   EXPECT_EQ(json["application"], "shop");
   EXPECT_EQ(json["config_path"], "");
-  EXPECT_EQ(json["tests"], Json::array());
+  EXPECT_EQ(json["tests"], OrderedJson::array());
   EXPECT_EQ(json["restart"], false);
-  EXPECT_EQ(json["overrides"], Json::object());
-  EXPECT_EQ(Json::parse(json["config_text"].get<std::string>()),
-            Json::parse(R"({"version": 1, "services": [],
+  EXPECT_EQ(json["overrides"], OrderedJson::object());
+  EXPECT_EQ(OrderedJson::parse(json["config_text"].get<std::string>()),
+            OrderedJson::parse(R"({"version": 1, "services": [],
                 "tests": [{"name": "their_test", "command": ["./a/their_test", "-v"]}]})"));
 }
 
@@ -48,12 +48,12 @@ TEST(SessionRequest, OnlyWhatIsGivenOverridesTheConfiguration) {
   options.tests = {"t"};
   const auto request = session_request("run", options, kClient);
   ASSERT_TRUE(request.ok());
-  EXPECT_EQ(
-      request.value()["overrides"],
-      Json::parse(R"({"reduce": "off", "max_executions": 9, "max_faults": 2, "stop_at_first": true,
+  EXPECT_EQ(request.value()["overrides"],
+            OrderedJson::parse(
+                R"({"reduce": "off", "max_executions": 9, "max_faults": 2, "stop_at_first": true,
                 "fast_timeouts": false, "index": {"payload": false, "path": false}})"));
   EXPECT_EQ(request.value()["restart"], true);
-  EXPECT_EQ(request.value()["tests"], Json::array({"t"}));
+  EXPECT_EQ(request.value()["tests"], OrderedJson::array({"t"}));
 }
 
 TEST(SessionRequest, AFileIsSentAsItIsWithItsDirectory) {
@@ -82,7 +82,8 @@ TEST(SessionRequest, FaultsReplaceTheRulesOfAFile) {
   options.command_line.faults = {"503", "reset:after"};
   const auto request = session_request("run", options, kClient);
   ASSERT_TRUE(request.ok()) << request.error().message;
-  EXPECT_EQ(request.value()["overrides"]["faults"], Json::parse(R"(["503", "reset:after"])"));
+  EXPECT_EQ(request.value()["overrides"]["faults"],
+            OrderedJson::parse(R"(["503", "reset:after"])"));
 }
 
 TEST(SessionRequest, ContradictionsAreErrorsOfUsage) {
@@ -108,8 +109,8 @@ TEST(Configuration, ServicesKeepWhateverTheirCommandsHold) {
                                         .command = {"t"}});
   ASSERT_TRUE(text.ok());
   EXPECT_EQ(
-      Json::parse(text.value())["services"],
-      Json::parse(
+      OrderedJson::parse(text.value())["services"],
+      OrderedJson::parse(
           R"([{"name": "a", "command": "x --y=${port:a} 'q'"}, {"name": "b"}, {"name": "c"}])"));
   EXPECT_FALSE(
       configuration_text(
@@ -120,9 +121,10 @@ TEST(Configuration, ServicesKeepWhateverTheirCommandsHold) {
 TEST(Configuration, DescriptorsAreNamedAsTheyWere) {
   CommandLineConfiguration line;
   line.command = {"t"};
-  EXPECT_FALSE(Json::parse(configuration_text(line).value()).contains("descriptors"));
+  EXPECT_FALSE(OrderedJson::parse(configuration_text(line).value()).contains("descriptors"));
   line.descriptors = {"shop.pb"};
-  EXPECT_EQ(Json::parse(configuration_text(line).value())["descriptors"], Json({"shop.pb"}));
+  EXPECT_EQ(OrderedJson::parse(configuration_text(line).value())["descriptors"],
+            OrderedJson({"shop.pb"}));
 }
 
 TEST(Configuration, AServiceMayHaveAFixedPort) {
@@ -132,7 +134,7 @@ TEST(Configuration, AServiceMayHaveAFixedPort) {
                                           .third_parties = {},
                                           .faults = {},
                                           .command = {"t"}});
-    return text.ok() ? Json::parse(text.value())["services"].dump() : text.error().message;
+    return text.ok() ? OrderedJson::parse(text.value())["services"].dump() : text.error().message;
   };
   EXPECT_EQ(services({"users=8080", "mail=25"}),
             R"([{"name":"users","command":"./users 8080","ports":{"users":8080}},)"
@@ -149,7 +151,7 @@ TEST(Configuration, AServiceThatRunsAlreadyIsNamedInOneOfFourWays) {
     line.command = {"t"};
     line.attached = {attached};
     const auto text = configuration_text(line);
-    return text.ok() ? Json::parse(text.value())["services"].dump() : text.error().message;
+    return text.ok() ? OrderedJson::parse(text.value())["services"].dump() : text.error().message;
   };
   EXPECT_EQ(services("users=pid:4711"), R"([{"name":"users","attach":{"pid":4711}}])");
   EXPECT_EQ(services("users=port:8080"), R"([{"name":"users","attach":{"port":8080}}])");
@@ -174,7 +176,7 @@ TEST(Configuration, ThirdPartiesHaveAHostAndAPort) {
   const auto services = [](const char* party) -> std::string {
     const auto text = configuration_text(
         {.services = {}, .ports = {}, .third_parties = {party}, .faults = {}, .command = {"t"}});
-    return text.ok() ? Json::parse(text.value())["services"].dump() : "error";
+    return text.ok() ? OrderedJson::parse(text.value())["services"].dump() : "error";
   };
   EXPECT_EQ(services("pay=pay.example.com:443"),
             R"([{"name":"pay","third_party":true,"host":"pay.example.com","ports":{"pay":443}}])");
@@ -231,7 +233,7 @@ TEST(ReplayRequest, TakesEverythingFromTheCounterexample) {
   EXPECT_EQ(request.value()["config_path"], "f.json");
   EXPECT_EQ(request.value()["config_text"], "{}");
   EXPECT_EQ(request.value()["directory"], "/there");
-  EXPECT_EQ(request.value()["counterexample"], Json::parse(text));
+  EXPECT_EQ(request.value()["counterexample"], OrderedJson::parse(text));
 }
 
 TEST(ReplayRequest, NamesAFileThatIsNoCounterexample) {

@@ -44,7 +44,7 @@ Config parsed(const std::string& text) {
   return std::move(result.config);
 }
 
-Config with(const std::string& members) {
+Config config_of(const std::string& members) {
   return parsed(R"({"version": 1, "tests": [{"name": "t", "command": "true"}])" +
                 (members.empty() ? "" : "," + members) + "}");
 }
@@ -113,19 +113,20 @@ TEST(Config, ReadsEveryMember) {
 }
 
 TEST(Config, AServiceWithoutACommandHasNoPortAndNothingToWaitFor) {
-  const ServiceConfig service = with(R"("services": [{"name": "byhand"}])").services.at(0);
+  const ServiceConfig service = config_of(R"("services": [{"name": "byhand"}])").services.at(0);
   EXPECT_TRUE(service.command.empty());
   EXPECT_TRUE(service.ports.empty());
   EXPECT_EQ(service.ready.kind, ReadyCheck::Kind::kNone);
 }
 
 TEST(Config, PortsAsNamesMeanAnyFreeOnes) {
-  const Config config = with(R"("services": [{"name": "a", "command": "x", "ports": ["b", "c"]}])");
+  const Config config =
+      config_of(R"("services": [{"name": "a", "command": "x", "ports": ["b", "c"]}])");
   EXPECT_EQ(config.services[0].ports, (std::map<std::string, uint16_t>{{"b", 0}, {"c", 0}}));
 }
 
 TEST(Config, OtherDollarBracesAreLeftToTheProgram) {
-  with(R"("services": [{"name": "a", "command": "echo ${HOME} $PORT ${portable}"}])");
+  config_of(R"("services": [{"name": "a", "command": "echo ${HOME} $PORT ${portable}"}])");
 }
 
 std::vector<std::string> texts(const std::vector<FaultSpec>& faults) {
@@ -136,13 +137,13 @@ std::vector<std::string> texts(const std::vector<FaultSpec>& faults) {
 using Texts = std::vector<std::string>;
 
 TEST(FaultRules, TheDefaultSetIsUsedWithoutRules) {
-  const Config config = with("");
+  const Config config = config_of("");
   EXPECT_EQ(texts(faults_for(config, "users", "movies", "GET", "/")),
             (Texts{"refused", "timeout", "status:500", "status:502", "status:503"}));
 }
 
 TEST(FaultRules, TheFirstRuleThatMatchesDecides) {
-  const Config config = with(R"("faults": [
+  const Config config = config_of(R"("faults": [
       {"on": {"service": "movies", "method": "GET", "path": "/movies/?"}, "inject": "404"},
       {"on": {"service": "movies", "caller": "users"}, "inject": "refused"},
       {"on": {"service": "movies"}, "inject": []}])");
@@ -155,26 +156,27 @@ TEST(FaultRules, TheFirstRuleThatMatchesDecides) {
 }
 
 TEST(FaultRules, WithoutTheDefaultSetOnlyRulesCount) {
-  const Config config =
-      with(R"("default_faults": false, "faults": [{"on": {"service": "a"}, "inject": "reset"}])");
+  const Config config = config_of(
+      R"("default_faults": false, "faults": [{"on": {"service": "a"}, "inject": "reset"}])");
   EXPECT_EQ(texts(faults_for(config, "x", "a", "GET", "/")), Texts{"reset"});
   EXPECT_EQ(texts(faults_for(config, "x", "b", "GET", "/")), Texts{});
 }
 
 TEST(FaultRules, TheTestsOwnCallsAreFaultedOnlyIfAskedFor) {
-  EXPECT_TRUE(faults_for(with(""), "test", "users", "GET", "/").empty());
-  EXPECT_TRUE(faults_for(with(""), "", "users", "GET", "/").empty());
-  EXPECT_TRUE(
-      faults_for(with(R"("faults": [{"inject": "503"}])"), "test", "users", "GET", "/").empty());
-  EXPECT_EQ(faults_for(with(R"("fault_test_calls": true)"), "test", "users", "GET", "/").size(),
-            5u);
-  const Config named = with(R"("faults": [{"on": {"caller": "test"}, "inject": "503"}])");
+  EXPECT_TRUE(faults_for(config_of(""), "test", "users", "GET", "/").empty());
+  EXPECT_TRUE(faults_for(config_of(""), "", "users", "GET", "/").empty());
+  EXPECT_TRUE(faults_for(config_of(R"("faults": [{"inject": "503"}])"), "test", "users", "GET", "/")
+                  .empty());
+  EXPECT_EQ(
+      faults_for(config_of(R"("fault_test_calls": true)"), "test", "users", "GET", "/").size(), 5u);
+  const Config named = config_of(R"("faults": [{"on": {"caller": "test"}, "inject": "503"}])");
   EXPECT_EQ(texts(faults_for(named, "test", "users", "GET", "/")), Texts{"status:503"});
   EXPECT_EQ(faults_for(named, "users", "movies", "GET", "/").size(), 5u);
 }
 
 TEST(FaultRules, ServicesThatAreNotInterposedGetNone) {
-  const Config config = with(R"("services": [{"name": "db", "command": "x", "interpose": false}])");
+  const Config config =
+      config_of(R"("services": [{"name": "db", "command": "x", "interpose": false}])");
   EXPECT_TRUE(faults_for(config, "users", "db", "GET", "/").empty());
 }
 
@@ -189,22 +191,22 @@ TEST(FaultRules, PathsMatchAsGlobs) {
         Row{"/a/*", "/a/b/c", true}, Row{"/*/c", "/a/b/c", true}, Row{"/?/c", "/a/c", true},
         Row{"/?/c", "/ab/c", false}, Row{"*a*b*", "/xaxbx", true}, Row{"*a*b", "/ab/a", false},
         Row{"**", "/", true}, Row{"/a?", "/a", false}}) {
-    const Config config = with(R"("default_faults": false, "faults": [{"on": {"path": ")" +
-                               std::string(row.pattern) + R"("}, "inject": "503"}])");
+    const Config config = config_of(R"("default_faults": false, "faults": [{"on": {"path": ")" +
+                                    std::string(row.pattern) + R"("}, "inject": "503"}])");
     EXPECT_EQ(!faults_for(config, "x", "y", "GET", row.path).empty(), row.matches)
         << row.pattern << " " << row.path;
   }
 }
 
 TEST(Config, DescriptorsAreFilesBesideTheConfiguration) {
-  const Config config = with(R"("descriptors": ["shop.pb", "/abs/user.pb"])");
+  const Config config = config_of(R"("descriptors": ["shop.pb", "/abs/user.pb"])");
   ASSERT_EQ(config.descriptors.size(), 2u);
   EXPECT_EQ(config.descriptors[0].path, "/project/shop.pb");
   EXPECT_EQ(config.descriptors[1].path, "/abs/user.pb");
   EXPECT_GT(config.descriptors[1].column, config.descriptors[0].column);
-  EXPECT_EQ(with(R"("descriptors": "shop.pb")").descriptors.size(), 1u);
+  EXPECT_EQ(config_of(R"("descriptors": "shop.pb")").descriptors.size(), 1u);
   EXPECT_TRUE(config.reflection);
-  EXPECT_FALSE(with(R"("reflection": false)").reflection);
+  EXPECT_FALSE(config_of(R"("reflection": false)").reflection);
 }
 
 Texts grpc_faults(const Config& config, const std::string& path) {
@@ -238,7 +240,7 @@ TEST(FaultRules, EvidenceIsForPeopleAlone) {
 }
 
 TEST(FaultRules, TheDefaultSetIsThatOfTheProtocol) {
-  EXPECT_EQ(grpc_faults(with(""), "/shop.CartService/GetCart"),
+  EXPECT_EQ(grpc_faults(config_of(""), "/shop.CartService/GetCart"),
             (Texts{"grpc:UNAVAILABLE", "grpc:DEADLINE_EXCEEDED", "grpc:INTERNAL",
                    "grpc:UNIMPLEMENTED", "grpc:UNKNOWN"}));
 }
@@ -271,13 +273,13 @@ TEST(FaultRules, GrpcMethodsMatchAsPeopleWriteThem) {
       {R"("service": "user", "grpc": "shop.CartService")", "/shop.CartService/GetCart", false},
   };
   for (const auto& row : rows) {
-    const Config config = with(R"("default_faults": false, "faults": [{"on": {)" +
-                               std::string(row.on) + R"(}, "inject": "grpc:14"}])");
+    const Config config = config_of(R"("default_faults": false, "faults": [{"on": {)" +
+                                    std::string(row.on) + R"(}, "inject": "grpc:14"}])");
     EXPECT_EQ(grpc_faults(config, row.path), row.matches ? Texts{"grpc:UNAVAILABLE"} : Texts{})
         << row.on;
   }
   // What looks like one is none.
-  const Config config = with(R"("faults": [{"on": {"grpc": "*"}, "inject": "grpc:14"}])");
+  const Config config = config_of(R"("faults": [{"on": {"grpc": "*"}, "inject": "grpc:14"}])");
   EXPECT_EQ(faults_for(config, "a", "b", "POST", "/shop.CartService/GetCart").size(), 5u);
 }
 
@@ -357,9 +359,9 @@ Texts redis_faults(const Config& config, const std::string& method, const std::s
 }
 
 TEST(FaultRules, OfRedisMatchCommandsAndPatternsOfKeys) {
-  EXPECT_EQ(redis_faults(with(""), "GET", "user:*"),
+  EXPECT_EQ(redis_faults(config_of(""), "GET", "user:*"),
             (Texts{"refused", "timeout", "redis:LOADING"}));
-  EXPECT_EQ(redis_faults(with(""), "MULTI", "GET a, SET b"),
+  EXPECT_EQ(redis_faults(config_of(""), "MULTI", "GET a, SET b"),
             (Texts{"refused", "timeout", "redis:LOADING", "redis:READONLY", "redis:OOM"}));
   const struct {
     const char *on, *method, *path;
@@ -376,8 +378,8 @@ TEST(FaultRules, OfRedisMatchCommandsAndPatternsOfKeys) {
       {R"("caller": "orders")", "GET", "user:*", false},
   };
   for (const auto& row : rows) {
-    const Config config = with(R"("default_faults": false, "faults": [{"on": {)" +
-                               std::string(row.on) + R"(}, "inject": "redis:nil"}])");
+    const Config config = config_of(R"("default_faults": false, "faults": [{"on": {)" +
+                                    std::string(row.on) + R"(}, "inject": "redis:nil"}])");
     EXPECT_EQ(redis_faults(config, row.method, row.path),
               row.matches ? Texts{"redis:nil"} : Texts{})
         << row.on;
@@ -385,29 +387,29 @@ TEST(FaultRules, OfRedisMatchCommandsAndPatternsOfKeys) {
 }
 
 TEST(FaultRules, OneThatNamesWhatLibrariesSayIsNoticed) {
-  EXPECT_FALSE(names_library_command(with("")));
+  EXPECT_FALSE(names_library_command(config_of("")));
   EXPECT_FALSE(
-      names_library_command(with(R"("faults": [{"on": {"method": "GET"}, "inject": []}])")));
+      names_library_command(config_of(R"("faults": [{"on": {"method": "GET"}, "inject": []}])")));
   EXPECT_TRUE(
-      names_library_command(with(R"("faults": [{"on": {"method": "PING"}, "inject": 503}])")));
+      names_library_command(config_of(R"("faults": [{"on": {"method": "PING"}, "inject": 503}])")));
 }
 
 TEST(FaultRules, OfRedisAreDescribedWhereAServiceSpeaksIt) {
-  EXPECT_EQ(describe_faults(with("")).size(), 3u);
+  EXPECT_EQ(describe_faults(config_of("")).size(), 3u);
   const auto lines =
-      describe_faults(with(R"("services": [{"name": "cache", "protocol": "redis"}])"));
+      describe_faults(config_of(R"("services": [{"name": "cache", "protocol": "redis"}])"));
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[2],
             "all commands to Redis: refused, timeout, redis:LOADING, and where the command "
             "writes redis:READONLY, redis:OOM (default set)");
-  EXPECT_EQ(describe_faults(
-                with(R"("faults": [{"on": {"service": "cache", "method": "GET", "path": "user:*"},
+  EXPECT_EQ(describe_faults(config_of(
+                R"("faults": [{"on": {"service": "cache", "method": "GET", "path": "user:*"},
       "inject": {"redis": "BUSY", "message": "later"}}])"))[0],
             "RPCs to cache GET user:*: redis:BUSY \"later\"");
 }
 
 TEST(Config, AServiceThatSpeaksRedisIsAThirdParty) {
-  const Config config = with(R"("services": [
+  const Config config = config_of(R"("services": [
       {"name": "cache", "protocol": "redis"},
       {"name": "store", "protocol": "redis", "command": "redis-server", "third_party": true},
       {"name": "other", "protocol": "redis", "host": "10.1.2.3", "ports": {"other": 7000}},
@@ -443,14 +445,15 @@ TEST(FaultRules, EveryFaultHasAnObjectForm) {
       {R"({"redis": "nil"})", "redis:nil"},
   };
   for (const auto& row : rows) {
-    const Config config = with(R"("faults": [{"inject": )" + std::string(row.object) + R"(}])");
+    const Config config =
+        config_of(R"("faults": [{"inject": )" + std::string(row.object) + R"(}])");
     ASSERT_EQ(config.faults.size(), 1u) << row.object;
     EXPECT_EQ(to_text(config.faults[0].inject.at(0)), row.text);
   }
 }
 
 TEST(FaultRules, AGrpcStatusHasMessageAndDetails) {
-  const Config config = with(R"("faults": [{"inject": [
+  const Config config = config_of(R"("faults": [{"inject": [
       {"grpc": "RESOURCE_EXHAUSTED", "message": "no stock", "details": "CAUS", "after": true},
       {"grpc": 14}, {"grpc": "14", "message": "x"}]}])");
   const std::vector<FaultSpec>& inject = config.faults.at(0).inject;
@@ -462,34 +465,35 @@ TEST(FaultRules, AGrpcStatusHasMessageAndDetails) {
 }
 
 TEST(FaultRules, AreDescribedAsUsed) {
-  EXPECT_EQ(describe_faults(with(R"("default_faults": false, "faults": [
+  EXPECT_EQ(describe_faults(config_of(R"("default_faults": false, "faults": [
       {"on": {"grpc": "shop.CartService", "caller": "order"}, "inject": "grpc:INTERNAL"}])"))[0],
             "gRPC calls of order shop.CartService: grpc:INTERNAL");
 
   EXPECT_EQ(
-      describe_faults(with(R"("faults": [{"inject": [
+      describe_faults(config_of(R"("faults": [{"inject": [
       {"grpc": "ABORTED", "message": "no\tstock"}, {"grpc": "ABORTED", "message": "sold out", "details": "CAUS"},
       "grpc:ABORTED", 503, {"status": 503, "body": ")" +
-                           std::string(59, 'x') +
-                           R"(ää", "headers": {"Retry-After": "1", "X-A": "b"}}]}])"))[0],
+                                std::string(59, 'x') +
+                                R"(ää", "headers": {"Retry-After": "1", "X-A": "b"}}]}])"))[0],
       "all RPCs: grpc:ABORTED \"no stock\", grpc:ABORTED \"sold out\" (with details), grpc:ABORTED, "
       "status:503, status:503 \"" +
           std::string(59, 'x') + "...\" (with Retry-After, X-A)");
 
-  EXPECT_EQ(describe_faults(with("")),
+  EXPECT_EQ(describe_faults(config_of("")),
             (Texts{"all HTTP requests: refused, timeout, status:500, status:502, status:503 "
                    "(default set)",
                    "all gRPC calls: grpc:UNAVAILABLE, grpc:DEADLINE_EXCEEDED, grpc:INTERNAL, "
                    "grpc:UNIMPLEMENTED, grpc:UNKNOWN (default set)",
                    "the test's own calls: none, unless a rule names caller 'test'"}));
-  EXPECT_EQ(describe_faults(with(R"("default_faults": false, "fault_test_calls": true, "faults": [
+  EXPECT_EQ(
+      describe_faults(config_of(R"("default_faults": false, "fault_test_calls": true, "faults": [
       {"on": {"service": "movies", "method": "GET", "path": "/m/*", "caller": "users"}, "inject": ["404"]},
       {"on": {"service": "db"}, "inject": []}])")),
-            (Texts{"RPCs of users to movies GET /m/*: status:404", "RPCs to db: none",
-                   "all other RPCs: none", "the test's own calls: the same faults as other RPCs"}));
+      (Texts{"RPCs of users to movies GET /m/*: status:404", "RPCs to db: none",
+             "all other RPCs: none", "the test's own calls: the same faults as other RPCs"}));
   EXPECT_EQ(
       describe_faults(
-          with(R"("faults": [{"inject": "503"}, {"on": {"service": "a"}, "inject": []}])")),
+          config_of(R"("faults": [{"inject": "503"}, {"on": {"service": "a"}, "inject": []}])")),
       (Texts{"all RPCs: status:503", "RPCs to a (never used: an earlier rule decides all): none",
              "the test's own calls: none, unless a rule names caller 'test'"}));
 }

@@ -5,15 +5,15 @@
 namespace filibuster {
 namespace {
 
-ParsedConfig parse(const std::string& rules) {
+ParsedConfig parse_rules(const std::string& rules) {
   return parse_config(R"({"version": 1, "tests": [{"name": "t", "command": "x"}],
 "nondeterminism": )" + rules +
                           "}",
                       "f.json", "/d");
 }
 
-std::string error_of(const std::string& rules) {
-  const ParsedConfig parsed = parse(rules);
+std::string rules_error(const std::string& rules) {
+  const ParsedConfig parsed = parse_rules(rules);
   if (parsed.errors.empty()) return "";
   const ConfigError& error = parsed.errors[0];
   return std::to_string(error.line) + ":" + std::to_string(error.column) + " " + error.message;
@@ -24,7 +24,7 @@ TEST(NondeterminismRules, AreReadAndWrittenTheSame) {
       "[\n  {\"on\":{\"caller\":\"a\",\"service\":\"b\",\"method\":\"GET\",\"path\":\"/o/*\"},"
       "\"mask\":{\"path\":[2],\"query\":[\"ts\"],\"json\":[\"/id\",\"/l/*/t\"],\"form\":[\"k\"],"
       "\"response\":[\"/at\"],\"stack\":true}}\n]";
-  const ParsedConfig parsed = parse(text);
+  const ParsedConfig parsed = parse_rules(text);
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
   EXPECT_EQ(to_config_text(parsed.config.nondeterminism), text);
   const auto again = parse_nondeterminism(text);
@@ -43,7 +43,7 @@ TEST(NondeterminismRules, AGrpcCallIsNamedAsInFaultRules) {
   const std::string text =
       "[\n  {\"on\":{\"caller\":\"a\",\"grpc\":\"shop.CartService/Get*\"},"
       "\"mask\":{\"message\":[\"/3/1\"]}}\n]";
-  const ParsedConfig parsed = parse(text);
+  const ParsedConfig parsed = parse_rules(text);
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
   EXPECT_EQ(to_config_text(parsed.config.nondeterminism), text);
   const auto table = compile_masks(parsed.config.nondeterminism);
@@ -60,19 +60,19 @@ TEST(NondeterminismRules, AGrpcCallIsNamedAsInFaultRules) {
 
 TEST(NondeterminismRules, MistakesInANameOfGrpcHaveAPosition) {
   const std::string mask = "\"mask\": {\"message\": \"/1\"}}]";
-  EXPECT_NE(error_of(R"([{"on": {"grpc": "shop.S/"}, )" + mask).find("2:36 'grpc': the method"),
+  EXPECT_NE(rules_error(R"([{"on": {"grpc": "shop.S/"}, )" + mask).find("2:36 'grpc': the method"),
             std::string::npos);
-  EXPECT_EQ(error_of(R"([{"on": {"grpc": "s.S/M", "path": "/s.S/M"}, )" + mask),
+  EXPECT_EQ(rules_error(R"([{"on": {"grpc": "s.S/M", "path": "/s.S/M"}, )" + mask),
             "2:45 'grpc' says what the path is already; leave out 'path'");
-  EXPECT_EQ(error_of(R"([{"on": {"grpc": "s.)" + std::string(200, 'S') + R"("}, )" + mask),
+  EXPECT_EQ(rules_error(R"([{"on": {"grpc": "s.)" + std::string(200, 'S') + R"("}, )" + mask),
             "2:36 'grpc': at most 192 bytes");
-  EXPECT_NE(error_of(R"([{"on": {"grpc": "s.S/M"}, "mask": {}}])").find("'mask' is empty"),
+  EXPECT_NE(rules_error(R"([{"on": {"grpc": "s.S/M"}, "mask": {}}])").find("'mask' is empty"),
             std::string::npos);
 }
 
 TEST(NondeterminismRules, OneValueNeedsNoBrackets) {
   const ParsedConfig parsed =
-      parse(R"([{"on": {"path": "/o/*"}, "mask": {"path": 2, "json": "/a~1b"}}])");
+      parse_rules(R"([{"on": {"path": "/o/*"}, "mask": {"path": 2, "json": "/a~1b"}}])");
   ASSERT_TRUE(parsed.errors.empty());
   const auto table = compile_masks(parsed.config.nondeterminism);
   EXPECT_EQ((*table.value()).fields[0].names[0], name_hash("a/b"));
@@ -81,39 +81,42 @@ TEST(NondeterminismRules, OneValueNeedsNoBrackets) {
 TEST(NondeterminismRules, AMaskOfEverythingIsRefusedWhereItStands) {
   for (const char* pointer : {"", "/*"}) {
     for (const char* key : {"json", "response"}) {
-      EXPECT_NE(error_of(std::string("[{\"on\": {}, \"mask\": {\"") + key + "\": [\"" + pointer +
-                         "\"]}}]")
+      EXPECT_NE(rules_error(std::string("[{\"on\": {}, \"mask\": {\"") + key + "\": [\"" + pointer +
+                            "\"]}}]")
                     .find("whole body"),
                 std::string::npos);
     }
   }
-  EXPECT_NE(error_of(R"([{"on": {"path": "/*"}, "mask": {"path": [1]}}])").find("whole path"),
+  EXPECT_NE(rules_error(R"([{"on": {"path": "/*"}, "mask": {"path": [1]}}])").find("whole path"),
             std::string::npos);
-  EXPECT_NE(error_of(R"([{"on": {}, "mask": {"query": "*"}}])").find("every value"),
+  EXPECT_NE(rules_error(R"([{"on": {}, "mask": {"query": "*"}}])").find("every value"),
             std::string::npos);
 }
 
 TEST(NondeterminismRules, MistakesHaveAPosition) {
-  EXPECT_EQ(error_of(R"([{"on": {}, "mask": {"json": ["id"]}}])"),
+  EXPECT_EQ(rules_error(R"([{"on": {}, "mask": {"json": ["id"]}}])"),
             "2:49 'json': expected a JSON pointer such as \"/id\" or \"/items/*/id\"");
-  EXPECT_NE(error_of(R"([{"on": {}, "mask": {"path": [2]}}])").find("needs 'on.path'"),
+  EXPECT_NE(rules_error(R"([{"on": {}, "mask": {"path": [2]}}])").find("needs 'on.path'"),
             std::string::npos);
-  EXPECT_NE(error_of(R"([{"on": {"path": "/a/*"}, "mask": {"path": [3]}}])").find("no segment 3"),
+  EXPECT_NE(
+      rules_error(R"([{"on": {"path": "/a/*"}, "mask": {"path": [3]}}])").find("no segment 3"),
+      std::string::npos);
+  EXPECT_NE(
+      rules_error(R"([{"on": {"path": "/a/*"}, "mask": {"path": [1]}}])").find("nothing else"),
+      std::string::npos);
+  EXPECT_NE(rules_error(R"([{"on": {"path": "/a/*"}, "mask": {"path": [2, 2]}}])").find("twice"),
             std::string::npos);
-  EXPECT_NE(error_of(R"([{"on": {"path": "/a/*"}, "mask": {"path": [1]}}])").find("nothing else"),
+  EXPECT_NE(rules_error(R"([{"on": {}, "mask": {}}])").find("is empty"), std::string::npos);
+  EXPECT_NE(rules_error(R"([{"mask": {"query": "a"}}])").find("needs 'on'"), std::string::npos);
+  EXPECT_NE(rules_error(R"([{"on": {}, "mask": {"header": "a"}}])").find("header"),
             std::string::npos);
-  EXPECT_NE(error_of(R"([{"on": {"path": "/a/*"}, "mask": {"path": [2, 2]}}])").find("twice"),
+  EXPECT_NE(rules_error(R"([{"on": {}, "mask": {"json": "/a/b/c/d/e/f/g/h/i"}}])").find("deep"),
             std::string::npos);
-  EXPECT_NE(error_of(R"([{"on": {}, "mask": {}}])").find("is empty"), std::string::npos);
-  EXPECT_NE(error_of(R"([{"mask": {"query": "a"}}])").find("needs 'on'"), std::string::npos);
-  EXPECT_NE(error_of(R"([{"on": {}, "mask": {"header": "a"}}])").find("header"), std::string::npos);
-  EXPECT_NE(error_of(R"([{"on": {}, "mask": {"json": "/a/b/c/d/e/f/g/h/i"}}])").find("deep"),
-            std::string::npos);
-  EXPECT_NE(error_of(R"({})").find("an array"), std::string::npos);
+  EXPECT_NE(rules_error(R"({})").find("an array"), std::string::npos);
 }
 
 TEST(NondeterminismRules, AllMistakesAreSaidAtOnceWhereTheyStand) {
-  const ParsedConfig parsed = parse(R"([
+  const ParsedConfig parsed = parse_rules(R"([
   {"on": {}, "mask": {"message": ["id", "/1", "/trace/2"], "jsn": "/a"}},
   {"on": {}, "mask": {}},
   {"on": {}, "mask": {"message": "/0"}},

@@ -5,7 +5,7 @@
 namespace filibuster {
 namespace {
 
-FaultSpec parsed(std::string_view text) {
+FaultSpec parsed_attempts(std::string_view text) {
   auto fault = parse_fault(text);
   EXPECT_TRUE(fault.ok()) << text << ": " << (fault.ok() ? "" : fault.error().message);
   return fault.ok() ? fault.value() : FaultSpec{};
@@ -13,7 +13,7 @@ FaultSpec parsed(std::string_view text) {
 
 // "503", or "pass", of each attempt from 1 on.
 std::string outcomes(std::string_view text, uint32_t attempts) {
-  const FaultSpec fault = parsed(text);
+  const FaultSpec fault = parsed_attempts(text);
   std::string out;
   for (uint32_t i = 1; i <= attempts; ++i) {
     const FaultSpec* outcome = outcome_of(fault.attempts, i);
@@ -28,18 +28,18 @@ TEST(Attempts, EveryFormOfASequenceRoundTrips) {
         "status:503 when=1..3", "status:503 when=3+3", "status:503 when=4+",
         "status:503 when=1..9+2", "pass, reset, pass, grpc:UNAVAILABLE", "reset when=2, status:429",
         "redis:LOADING when=1+", "latency:300ms, stream-reset:CANCEL:after, grpc:ABORTED@3"}) {
-    const FaultSpec fault = parsed(text);
+    const FaultSpec fault = parsed_attempts(text);
     EXPECT_EQ(fault.kind, FaultKind::kAttempts);
     EXPECT_EQ(to_text(fault), text);
-    EXPECT_EQ(parsed(to_text(fault)), fault);
+    EXPECT_EQ(parsed_attempts(to_text(fault)), fault);
   }
 }
 
 TEST(Attempts, AreWrittenInOtherWaysToo) {
-  EXPECT_EQ(to_text(parsed("timeout:after,503,pass")), "timeout:after, status:503, pass");
-  EXPECT_EQ(to_text(parsed("503 when=1..1+5, pass")), "status:503, pass");
-  EXPECT_EQ(to_text(parsed("503:after when=1..5+")), "status:503:after when=1..5");
-  EXPECT_EQ(to_text(parsed("503 when=2..2")), "status:503 when=2");
+  EXPECT_EQ(to_text(parsed_attempts("timeout:after,503,pass")), "timeout:after, status:503, pass");
+  EXPECT_EQ(to_text(parsed_attempts("503 when=1..1+5, pass")), "status:503, pass");
+  EXPECT_EQ(to_text(parsed_attempts("503:after when=1..5+")), "status:503:after when=1..5");
+  EXPECT_EQ(to_text(parsed_attempts("503 when=2..2")), "status:503 when=2");
 }
 
 TEST(Attempts, ItemsWithoutAnOccasionFollowOneAnother) {
@@ -91,7 +91,7 @@ TEST(Attempts, WhatIsNoSequenceIsRefusedWithTheReason) {
 }
 
 TEST(Attempts, BodiesTellSequencesApartThatReadAlike) {
-  FaultSpec one = parsed("503, pass"), other = one;
+  FaultSpec one = parsed_attempts("503, pass"), other = one;
   EXPECT_EQ(fault_key(one), to_text(one));
   other.attempts.rules[0].outcome.body = "<Error/>";
   EXPECT_EQ(to_text(one), to_text(other));
@@ -100,7 +100,7 @@ TEST(Attempts, BodiesTellSequencesApartThatReadAlike) {
 }
 
 TEST(Attempts, APlainFaultIsNoSequence) {
-  EXPECT_EQ(parsed("timeout:after").kind, FaultKind::kTimeout);
+  EXPECT_EQ(parsed_attempts("timeout:after").kind, FaultKind::kTimeout);
   EXPECT_FALSE(is_attempts_text("timeout:after"));
   EXPECT_FALSE(is_attempts_text("grpc:UNAVAILABLE@3"));
 }

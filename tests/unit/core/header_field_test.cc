@@ -18,14 +18,14 @@ RpcContext example() {
           .path = {0x0123456789abcdef, 0xfedcba9876543210}};
 }
 
-std::string encoded(const RpcContext& context) {
+std::string field_of(const RpcContext& context) {
   std::string value(kHeaderValueSize, '?');
   encode_header_value(context, value.data());
   return value;
 }
 
 TEST(HeaderField, HasTheDocumentedForm) {
-  EXPECT_EQ(encoded(example()), kValue);
+  EXPECT_EQ(field_of(example()), kValue);
   EXPECT_EQ(kValue.size(), kHeaderValueSize);
 }
 
@@ -41,7 +41,7 @@ TEST(HeaderField, RoundTripsItsExtremes) {
        {RpcContext{}, example(),
         RpcContext{0xffffffff, 0xffff, 0xffffffff, kAll, Hash128{kAll, kAll}}}) {
     RpcContext back;
-    ASSERT_TRUE(decode_header_value(encoded(context), &back));
+    ASSERT_TRUE(decode_header_value(field_of(context), &back));
     EXPECT_EQ(back, context);
   }
 }
@@ -56,7 +56,7 @@ TEST(HeaderField, EveryDamageOfOneByteIsRefusedOrAnotherValue) {
       text[at] = static_cast<char>(byte);
       RpcContext out = before;
       if (decode_header_value(text, &out)) {
-        EXPECT_EQ(encoded(out), text);  // of each value there is exactly one form
+        EXPECT_EQ(field_of(out), text);  // of each value there is exactly one form
         EXPECT_NE(kValue[at], '-');
         EXPECT_NE(at, 0u);
       } else {

@@ -6,7 +6,7 @@
 namespace filibuster::http1 {
 namespace {
 
-constexpr std::string_view kValue =
+constexpr std::string_view kSplitValue =
     "1-0000abcd-0002-00000007-0000000300000009-0123456789abcdeffedcba9876543210";
 
 TEST(Stream, CutShortKeepsTheStateItWasIn) {
@@ -38,7 +38,9 @@ std::vector<Case> corpus() {
   constexpr auto kR = Direction::kResponses;
   const std::string chunked = "Transfer-Encoding: chunked\r\n\r\n";
   return {
-      {kQ, {}, "GET / HTTP/1.1\r\nHost: a:1\r\nx-filibuster: " + std::string(kValue) + "\r\n\r\n"},
+      {kQ,
+       {},
+       "GET / HTTP/1.1\r\nHost: a:1\r\nx-filibuster: " + std::string(kSplitValue) + "\r\n\r\n"},
       {kQ,
        {},
        "\r\nPOST /p?q=1 HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhello\r\nGET "

@@ -53,7 +53,8 @@ RequestMasks masks_of(std::initializer_list<std::vector<const char*>> fields,
   return masks;
 }
 
-Walked walk(const string& body, const RequestMasks* masks = nullptr, size_t piece = 1 << 20) {
+Walked walk_message(const string& body, const RequestMasks* masks = nullptr,
+                    size_t piece = 1 << 20) {
   Walked out;
   const auto walker = std::make_unique<MessageWalker>();
   walker->begin(masks, MaskPlace::kMessage, &out);
@@ -64,7 +65,7 @@ Walked walk(const string& body, const RequestMasks* masks = nullptr, size_t piec
 }
 
 Hash128 digest(const string& body, const RequestMasks& masks) {
-  const Walked walked = walk(body, &masks);
+  const Walked walked = walk_message(body, &masks);
   EXPECT_TRUE(walked.outcome.masked);
   return walked.outcome.digest;
 }
@@ -76,22 +77,22 @@ string order(const string& id) {
 }
 
 TEST(MessageWalker, LeavesAreCalledByNumbers) {
-  const Walked walked = walk(order("c1"));
+  const Walked walked = walk_message(order("c1"));
   EXPECT_EQ(walked.outcome.form, BodyForm::kMessage);
   EXPECT_TRUE(walked.outcome.leaves_whole);
   EXPECT_FALSE(walked.outcome.masked);
   EXPECT_EQ(walked.paths, (std::vector<string>{"/1", "/2", "/3/1", "/3/2/3", "/4", "/4"}));
   EXPECT_NE(walked.values.at("/4")[0], walked.values.at("/4")[1]);
-  const Walked other = walk(order("another one"));
+  const Walked other = walk_message(order("another one"));
   for (const auto& [path, values] : walked.values)
     EXPECT_EQ(values == other.values.at(path), path != "/3/1") << path;
 }
 
 TEST(MessageWalker, ATextIsNoMessageThoughItsBytesCouldBeOne) {
   // '0' is the tag of field 6 with a varint, '7' its value.
-  EXPECT_EQ(walk(framed(bytes(2, "07"))).paths, std::vector<string>{"/2"});
-  EXPECT_EQ(walk(framed(bytes(2, "0\x07"))).paths, std::vector<string>{"/2/6"});
-  EXPECT_EQ(walk(framed(bytes(2, ""))).paths, std::vector<string>{"/2"});
+  EXPECT_EQ(walk_message(framed(bytes(2, "07"))).paths, std::vector<string>{"/2"});
+  EXPECT_EQ(walk_message(framed(bytes(2, "0\x07"))).paths, std::vector<string>{"/2/6"});
+  EXPECT_EQ(walk_message(framed(bytes(2, ""))).paths, std::vector<string>{"/2"});
 }
 
 TEST(MessageWalker, AMaskHidesAValueAndTheLengthsThatItIsIn) {
@@ -109,7 +110,7 @@ TEST(MessageWalker, ThatThereIsAFieldStays) {
   const string once = framed(number(1, 1) + bytes(2, "x")),
                twice = framed(number(1, 1) + bytes(2, "x") + bytes(2, "x"));
   EXPECT_NE(digest(once, masks), digest(twice, masks));
-  EXPECT_FALSE(walk(framed(number(1, 1)), &masks).outcome.masked);
+  EXPECT_FALSE(walk_message(framed(number(1, 1)), &masks).outcome.masked);
   // Neither the same bytes in another message nor in another order.
   EXPECT_NE(digest(framed(bytes(2, "x")) + framed(number(1, 1)), masks),
             digest(framed(bytes(2, "x") + number(1, 1)), masks));
@@ -121,23 +122,23 @@ TEST(MessageWalker, AMessageThatIsMaskedIsMaskedWhole) {
       framed(number(1, 7) + bytes(2, "DAILY") + bytes(3, "") + bytes(4, "a") + bytes(4, "b"));
   EXPECT_EQ(digest(order("c1"), masks), digest(empty, masks));
   // Its leaves are told all the same.
-  EXPECT_EQ(walk(order("c1"), &masks).paths, walk(order("c1")).paths);
+  EXPECT_EQ(walk_message(order("c1"), &masks).paths, walk_message(order("c1")).paths);
 }
 
 TEST(MessageWalker, AMaskThatGoesThroughALeafMasksNothing) {
   const RequestMasks masks = masks_of({{"2", "1"}});
-  EXPECT_FALSE(walk(order("c1"), &masks).outcome.masked);
+  EXPECT_FALSE(walk_message(order("c1"), &masks).outcome.masked);
   const RequestMasks response = masks_of({{"1"}}, MaskPlace::kResponse);
-  EXPECT_FALSE(walk(order("c1"), &response).outcome.masked);
+  EXPECT_FALSE(walk_message(order("c1"), &response).outcome.masked);
 }
 
 TEST(MessageWalker, EverySplitGivesTheSame) {
   const RequestMasks masks = masks_of({{"3", "1"}, {"4"}});
   const string body = order("c1") + framed("") + order(string(300, 'x'));
-  const Walked whole = walk(body, &masks);
+  const Walked whole = walk_message(body, &masks);
   EXPECT_EQ(whole.paths.size(), 12u);
   for (size_t piece = 1; piece < 40; ++piece) {
-    const Walked split = walk(body, &masks, piece);
+    const Walked split = walk_message(body, &masks, piece);
     EXPECT_EQ(split.outcome.digest, whole.outcome.digest);
     EXPECT_EQ(split.values, whole.values);
   }
@@ -157,18 +158,18 @@ TEST(MessageWalker, WhatIsNotReadableMasksNothing) {
       "\x02" + good,                                     // no prefix of gRPC
   };
   for (const string& body : bad) {
-    const Walked walked = walk(body, &masks);
+    const Walked walked = walk_message(body, &masks);
     EXPECT_EQ(walked.outcome.form, BodyForm::kOther) << body.substr(0, 20);
     EXPECT_FALSE(walked.outcome.masked);
   }
-  EXPECT_EQ(walk("").outcome.form, BodyForm::kEmpty);
-  EXPECT_EQ(walk(framed("")).outcome.form, BodyForm::kMessage);
+  EXPECT_EQ(walk_message("").outcome.form, BodyForm::kEmpty);
+  EXPECT_EQ(walk_message(framed("")).outcome.form, BodyForm::kMessage);
 }
 
 TEST(MessageWalker, DeeperThanItsBoundIsALeaf) {
   string deep = number(1, 1);
   for (size_t i = 0; i < kMaxMessageDepth + 4; ++i) deep = bytes(1, deep);
-  const Walked walked = walk(framed(deep));
+  const Walked walked = walk_message(framed(deep));
   ASSERT_EQ(walked.paths.size(), 1u);
   EXPECT_EQ(walked.paths[0].size(), 2 * kMaxMessageDepth);
 }

@@ -5,7 +5,7 @@
 namespace filibuster {
 namespace {
 
-InjectedFault call(uint64_t identity, const std::string& fault, const std::string& frame) {
+InjectedFault suspect_call(uint64_t identity, const std::string& fault, const std::string& frame) {
   InjectedFault out;
   out.stable.identity = Hash128{1, identity};
   out.fault = fault;
@@ -14,7 +14,7 @@ InjectedFault call(uint64_t identity, const std::string& fault, const std::strin
 }
 
 TEST(Suspects, AreTheFaultsOfEarlierFindings) {
-  const InjectedFault was = call(7, "timeout", "/srv/users.py:31 (get)");
+  const InjectedFault was = suspect_call(7, "timeout", "/srv/users.py:31 (get)");
   SessionReport report;
   report.tests.emplace_back();
   Finding finding;
@@ -23,10 +23,10 @@ TEST(Suspects, AreTheFaultsOfEarlierFindings) {
   Suspects suspects;
   EXPECT_TRUE(suspects.empty());
   ASSERT_TRUE(suspects.add_report(to_json(report)).ok());
-  EXPECT_TRUE(suspects.are_met_by(call(7, "timeout", "/elsewhere/users.py:40 (get)")))
+  EXPECT_TRUE(suspects.are_met_by(suspect_call(7, "timeout", "/elsewhere/users.py:40 (get)")))
       << "it has moved";
-  EXPECT_FALSE(suspects.are_met_by(call(7, "refused", "")));
-  EXPECT_FALSE(suspects.are_met_by(call(8, "timeout", "")));
+  EXPECT_FALSE(suspects.are_met_by(suspect_call(7, "refused", "")));
+  EXPECT_FALSE(suspects.are_met_by(suspect_call(8, "timeout", "")));
 }
 
 TEST(Suspects, AreTheCallsThatChangedFilesMake) {
@@ -36,11 +36,11 @@ TEST(Suspects, AreTheCallsThatChangedFilesMake) {
   suspects.add_file("");
   for (const char* frame : {"/srv/shop/users.py:31 (get)", "shop/users.py:2", "users.py:2 (f)",
                             "libshop.so+0x12 (f())", "file:///srv/shop/users.py:7 (x)"}) {
-    EXPECT_TRUE(suspects.are_met_by(call(1, "refused", frame))) << frame;
+    EXPECT_TRUE(suspects.are_met_by(suspect_call(1, "refused", frame))) << frame;
   }
   for (const char* frame :
        {"/srv/shop/all_users.py:31 (get)", "/srv/other/users.py:31 (get)", "", "shop/users.pyc:2"})
-    EXPECT_FALSE(suspects.are_met_by(call(1, "refused", frame))) << frame;
+    EXPECT_FALSE(suspects.are_met_by(suspect_call(1, "refused", frame))) << frame;
 }
 
 TEST(Suspects, TakeNothingFromWhatIsNoReport) {

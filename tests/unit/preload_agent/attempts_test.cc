@@ -42,7 +42,7 @@ struct Lane {
   LaneMemory* const memory = owned.get();
 };
 
-AttemptIdentity call() {
+AttemptIdentity call_of_attempt() {
   AttemptIdentity out;
   out.path = hash("cause");
   out.request = hash("GET /a");
@@ -50,31 +50,32 @@ AttemptIdentity call() {
   return out;
 }
 AttemptIdentity with_id(const char* id) {
-  AttemptIdentity out = call();
+  AttemptIdentity out = call_of_attempt();
   out.request_id = hash(id);
   return out;
 }
 
-FaultKind kind_of(const AttemptOutcome& outcome) {
+FaultKind kind_of_outcome(const AttemptOutcome& outcome) {
   return static_cast<FaultKind>(outcome.entry.kind);
 }
 
 TEST(AttemptsInLane, EachTakesTheOutcomeOfItsNumber) {
   const Lane lane;
-  const Attempt first = first_attempt(lane.memory, lane.memory->plan[0], kExecution, call());
+  const Attempt first =
+      first_attempt(lane.memory, lane.memory->plan[0], kExecution, call_of_attempt());
   ASSERT_EQ(first.number, 1u);
-  EXPECT_EQ(kind_of(attempt_outcome(lane.memory, first)), FaultKind::kTimeout);
+  EXPECT_EQ(kind_of_outcome(attempt_outcome(lane.memory, first)), FaultKind::kTimeout);
   attempt_ended(lane.memory, first, kExecution, true);
-  const Attempt second = further_attempt(lane.memory, kExecution, call());
+  const Attempt second = further_attempt(lane.memory, kExecution, call_of_attempt());
   ASSERT_EQ(second.number, 2u);
-  EXPECT_EQ(kind_of(attempt_outcome(lane.memory, second)), FaultKind::kNone);
+  EXPECT_EQ(kind_of_outcome(attempt_outcome(lane.memory, second)), FaultKind::kNone);
   attempt_ended(lane.memory, second, kExecution, true);
   for (uint32_t number = 3; number < 6; ++number) {
-    const Attempt next = further_attempt(lane.memory, kExecution, call());
+    const Attempt next = further_attempt(lane.memory, kExecution, call_of_attempt());
     ASSERT_EQ(next.number, number);
     EXPECT_EQ(next.grouped_by, GroupedBy::kSameRequest);
     const AttemptOutcome outcome = attempt_outcome(lane.memory, next);
-    EXPECT_EQ(kind_of(outcome), FaultKind::kStatus);
+    EXPECT_EQ(kind_of_outcome(outcome), FaultKind::kStatus);
     EXPECT_EQ(outcome.entry.id, 3u);
     attempt_ended(lane.memory, next, kExecution, true);
   }
@@ -83,38 +84,42 @@ TEST(AttemptsInLane, EachTakesTheOutcomeOfItsNumber) {
 TEST(AttemptsInLane, WhatNoItemNamesPassesAndIsStillOfTheSequence) {
   Lane lane;
   lane.memory->plan_count = 2;  // without the last two items
-  const Attempt first = first_attempt(lane.memory, lane.memory->plan[0], kExecution, call());
+  const Attempt first =
+      first_attempt(lane.memory, lane.memory->plan[0], kExecution, call_of_attempt());
   attempt_ended(lane.memory, first, kExecution, true);
   const AttemptOutcome outcome =
-      attempt_outcome(lane.memory, further_attempt(lane.memory, kExecution, call()));
-  EXPECT_EQ(kind_of(outcome), FaultKind::kNone);
+      attempt_outcome(lane.memory, further_attempt(lane.memory, kExecution, call_of_attempt()));
+  EXPECT_EQ(kind_of_outcome(outcome), FaultKind::kNone);
   EXPECT_EQ(outcome.entry.id, 0u);
 }
 
 TEST(AttemptsInLane, TheSameRequestIsAnAttemptOnlyAfterTheEarlierOneFailed) {
   const Lane lane;
-  const Attempt first = first_attempt(lane.memory, lane.memory->plan[0], kExecution, call());
-  EXPECT_EQ(further_attempt(lane.memory, kExecution, call()).group, 0u);  // it is open: a sibling
+  const Attempt first =
+      first_attempt(lane.memory, lane.memory->plan[0], kExecution, call_of_attempt());
+  EXPECT_EQ(further_attempt(lane.memory, kExecution, call_of_attempt()).group,
+            0u);  // it is open: a sibling
   attempt_ended(lane.memory, first, kExecution, false);
-  EXPECT_EQ(further_attempt(lane.memory, kExecution, call()).group,
+  EXPECT_EQ(further_attempt(lane.memory, kExecution, call_of_attempt()).group,
             0u);  // it succeeded: another call
 }
 
 TEST(AttemptsInLane, AnotherCauseRequestOrSiteIsAnotherCall) {
   const Lane lane;
-  const Attempt first = first_attempt(lane.memory, lane.memory->plan[0], kExecution, call());
+  const Attempt first =
+      first_attempt(lane.memory, lane.memory->plan[0], kExecution, call_of_attempt());
   attempt_ended(lane.memory, first, kExecution, true);
   for (Hash128 AttemptIdentity::*part :
        {&AttemptIdentity::path, &AttemptIdentity::request, &AttemptIdentity::site}) {
-    AttemptIdentity other = call();
+    AttemptIdentity other = call_of_attempt();
     other.*part = hash("other");
     EXPECT_EQ(further_attempt(lane.memory, kExecution, other).group, 0u);
   }
-  AttemptIdentity unknown = call();
+  AttemptIdentity unknown = call_of_attempt();
   unknown.site = {};
   EXPECT_EQ(further_attempt(lane.memory, kExecution, unknown).group, 0u);
-  EXPECT_EQ(further_attempt(lane.memory, kExecution + 1, call()).group, 0u);
-  EXPECT_EQ(further_attempt(lane.memory, kExecution, call()).number, 2u);
+  EXPECT_EQ(further_attempt(lane.memory, kExecution + 1, call_of_attempt()).group, 0u);
+  EXPECT_EQ(further_attempt(lane.memory, kExecution, call_of_attempt()).number, 2u);
 }
 
 TEST(AttemptsInLane, ARequestIdTellsAnAttemptWhateverElseDiffers) {
@@ -148,8 +153,8 @@ TEST(AttemptsInLane, AnIdThatIsPassedOnNeedsTheSameRequest) {
 
 TEST(AttemptsInLane, GrpcSaysThatThereWereAttempts) {
   const Lane lane;
-  first_attempt(lane.memory, lane.memory->plan[0], kExecution, call());
-  AttemptIdentity retry = call();
+  first_attempt(lane.memory, lane.memory->plan[0], kExecution, call_of_attempt());
+  AttemptIdentity retry = call_of_attempt();
   retry.site = hash("another thread of the library");
   retry.was_attempted = true;
   EXPECT_EQ(further_attempt(lane.memory, kExecution, retry).grouped_by, GroupedBy::kGrpcAttempts);
@@ -159,9 +164,13 @@ TEST(AttemptsInLane, GrpcSaysThatThereWereAttempts) {
 
 TEST(AttemptsInLane, OneSequenceBeginsOnceInAnExecution) {
   const Lane lane;
-  EXPECT_EQ(first_attempt(lane.memory, lane.memory->plan[0], kExecution, call()).number, 1u);
-  EXPECT_EQ(first_attempt(lane.memory, lane.memory->plan[0], kExecution, call()).group, 0u);
-  EXPECT_EQ(first_attempt(lane.memory, lane.memory->plan[0], kExecution + 1, call()).number, 1u);
+  EXPECT_EQ(first_attempt(lane.memory, lane.memory->plan[0], kExecution, call_of_attempt()).number,
+            1u);
+  EXPECT_EQ(first_attempt(lane.memory, lane.memory->plan[0], kExecution, call_of_attempt()).group,
+            0u);
+  EXPECT_EQ(
+      first_attempt(lane.memory, lane.memory->plan[0], kExecution + 1, call_of_attempt()).number,
+      1u);
 }
 
 TEST(AttemptsInLane, ConcurrentRetriesGetDifferentNumbers) {
@@ -182,13 +191,15 @@ TEST(AttemptsInLane, ConcurrentRetriesGetDifferentNumbers) {
 
 TEST(AttemptsInLane, OfTwoIdenticalCallsAfterAFailureOneIsTheRetry) {
   const Lane lane;
-  const Attempt first = first_attempt(lane.memory, lane.memory->plan[0], kExecution, call());
+  const Attempt first =
+      first_attempt(lane.memory, lane.memory->plan[0], kExecution, call_of_attempt());
   attempt_ended(lane.memory, first, kExecution, true);
   std::atomic<int> attempts{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
-    threads.emplace_back(
-        [&] { attempts += further_attempt(lane.memory, kExecution, call()).group != 0 ? 1 : 0; });
+    threads.emplace_back([&] {
+      attempts += further_attempt(lane.memory, kExecution, call_of_attempt()).group != 0 ? 1 : 0;
+    });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(attempts, 1);

@@ -11,9 +11,9 @@
 namespace filibuster {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
-InjectedFault fault(uint64_t rpc, const std::string& text) {
+InjectedFault result_fault(uint64_t rpc, const std::string& text) {
   InjectedFault out;
   out.index = Hash128{1, rpc};
   out.stable = {Hash128{2, rpc}, 1};
@@ -27,7 +27,7 @@ InjectedFault fault(uint64_t rpc, const std::string& text) {
   return out;
 }
 
-Execution execution(std::vector<InjectedFault> faults) {
+Execution failing_execution(std::vector<InjectedFault> faults) {
   Execution out;
   out.test = "checkout";
   out.faults = std::move(faults);
@@ -52,19 +52,20 @@ FaultCase row_of(const InjectedFault& one, CaseState state, const std::string& r
 
 // A fault that fails alone, a pair that fails, and faults that pass, are left, and have no
 // conclusion.
-SessionReport report() {
-  const auto alone = fault(1, "timeout"), first = fault(2, "refused"), second = fault(3, "refused");
+SessionReport report_of_results() {
+  const auto alone = result_fault(1, "timeout"), first = result_fault(2, "refused"),
+             second = result_fault(3, "refused");
   TestReport test;
   test.test = "checkout";
   test.counts.executed = 12;
   test.seconds = 3.5;
-  test.findings = group_failures({execution({alone}), execution({first, second})});
+  test.findings = group_failures({failing_execution({alone}), failing_execution({first, second})});
   test.findings[0].counterexample = "/r/counterexamples/1.json";
   test.findings[0].number = 1;
   test.cases = {row_of(alone, CaseState::kFailed), row_of(first, CaseState::kPassed),
                 row_of(second, CaseState::kPassed),
-                row_of(fault(4, "reset"), CaseState::kInconclusive, "plan not met"),
-                row_of(fault(5, "reset"), CaseState::kSkipped, "the time was over")};
+                row_of(result_fault(4, "reset"), CaseState::kInconclusive, "plan not met"),
+                row_of(result_fault(5, "reset"), CaseState::kSkipped, "the time was over")};
   test.cases[0].findings = {test.findings[0].id};
   test.rpcs.untested = {{"users -> metrics POST /push", "its cause is not known"}};
   SessionReport out;
@@ -90,7 +91,7 @@ pugi::xml_node case_of(const pugi::xml_document& document, const std::string& id
 }
 
 TEST(Junit, HasACaseForEachRpcAndFaultByItsStableIdentity) {
-  const SessionReport whole = report();
+  const SessionReport whole = report_of_results();
   const auto document = parsed(to_junit(whole));
   const TestReport& test = whole.tests[0];
   const auto element = [&](size_t i) {
@@ -116,7 +117,7 @@ TEST(Junit, HasACaseForEachRpcAndFaultByItsStableIdentity) {
 }
 
 TEST(Junit, CountsWhatItHasAndTellsWhatWasNotTested) {
-  SessionReport whole = report();
+  SessionReport whole = report_of_results();
   auto document = parsed(to_junit(whole));
   pugi::xml_node root = document.document_element();
   // Two cases of every test, five faults, the pair, and the RPC that was not tested.
@@ -134,7 +135,7 @@ TEST(Junit, CountsWhatItHasAndTellsWhatWasNotTested) {
 }
 
 TEST(Junit, SkipsWhatIsAcceptedAndFailsWhatIsAcceptedNoMore) {
-  SessionReport whole = report();
+  SessionReport whole = report_of_results();
   Finding& finding = whole.tests[0].findings[0];
   finding.standing = Standing::kAccepted;
   finding.because = "the new client";
@@ -159,7 +160,7 @@ TEST(Junit, SaysWhyASessionDidNotComeToItsEnd) {
       document.document_element().child("testsuite").child("testcase").child("error");
   EXPECT_STREQ(error.attribute("message").value(), "service 'users' does not start");
   EXPECT_STREQ(error.text().get(), whole.error.c_str());
-  whole = report();
+  whole = report_of_results();
   whole.tests[0].error = whole.error = "the reference execution fails";
   document = parsed(to_junit(whole));
   EXPECT_STREQ(document.document_element()
@@ -175,7 +176,7 @@ TEST(Junit, SaysWhyASessionDidNotComeToItsEnd) {
 const std::string kHostile = "a\"b'c<d>&]]> |`*_$@\n\t\x01\xff\xed\xa0\x80 # [x](y) <script>é";
 
 SessionReport hostile() {
-  SessionReport whole = report();
+  SessionReport whole = report_of_results();
   TestReport& test = whole.tests[0];
   test.test = kHostile;
   for (FaultCase& one : test.cases) one.name = kHostile;
@@ -203,16 +204,17 @@ TEST(Junit, StaysWellFormedWhateverNamesHold) {
 }
 
 TEST(Sarif, NamesPlacesRelativeToTheWorkingDirectoryAndFingerprintsByIdentity) {
-  const SessionReport whole = report();
-  const Json run = Json::parse(to_sarif(whole))["runs"][0];
+  const SessionReport whole = report_of_results();
+  const PlainJson run = PlainJson::parse(to_sarif(whole))["runs"][0];
   ASSERT_EQ(run["results"].size(), 2u);
-  const Json& alone = run["results"][0];
+  const PlainJson& alone = run["results"][0];
   EXPECT_EQ(alone["ruleId"], "failed");
   EXPECT_EQ(run["tool"]["driver"]["rules"][alone["ruleIndex"].get<size_t>()]["id"], "failed");
   EXPECT_EQ(alone["partialFingerprints"],
-            Json({{"filibusterFinding/v1", whole.tests[0].findings[0].id}}));
-  const Json& place = alone["locations"][0]["physicalLocation"];
-  EXPECT_EQ(place["artifactLocation"], Json({{"uri", "src/users.py"}, {"uriBaseId", "SRCROOT"}}));
+            PlainJson({{"filibusterFinding/v1", whole.tests[0].findings[0].id}}));
+  const PlainJson& place = alone["locations"][0]["physicalLocation"];
+  EXPECT_EQ(place["artifactLocation"],
+            PlainJson({{"uri", "src/users.py"}, {"uriBaseId", "SRCROOT"}}));
   EXPECT_EQ(place["region"]["startLine"], 31);
   EXPECT_EQ(run["originalUriBaseIds"]["SRCROOT"]["uri"], "file:///srv/shop/");
   EXPECT_EQ(alone["stacks"][0]["frames"].size(), 2u);
@@ -220,7 +222,7 @@ TEST(Sarif, NamesPlacesRelativeToTheWorkingDirectoryAndFingerprintsByIdentity) {
       alone["stacks"][0]["frames"][1]["location"]["physicalLocation"]["artifactLocation"]["uri"],
       "file:///usr/lib/else.py");
   EXPECT_EQ(alone["properties"]["replay"], "filibuster replay /r/counterexamples/1.json");
-  const Json& pair = run["results"][1];
+  const PlainJson& pair = run["results"][1];
   EXPECT_EQ(pair["locations"].size(), 1u);
   EXPECT_EQ(pair["relatedLocations"].size(), 1u);
   EXPECT_EQ(pair["codeFlows"][0]["threadFlows"][0]["locations"].size(), 2u);
@@ -228,27 +230,27 @@ TEST(Sarif, NamesPlacesRelativeToTheWorkingDirectoryAndFingerprintsByIdentity) {
 }
 
 TEST(Sarif, PlacesACallWithoutAKnownFileInTheConfiguration) {
-  SessionReport whole = report();
+  SessionReport whole = report_of_results();
   whole.tests[0].findings[0].minimal[0].call_site = "libshop.so+0x12";
-  const Json run = Json::parse(to_sarif(whole))["runs"][0];
+  const PlainJson run = PlainJson::parse(to_sarif(whole))["runs"][0];
   EXPECT_EQ(run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
             "filibuster.json");
 }
 
 TEST(Sarif, SuppressesWhatIsAccepted) {
-  SessionReport whole = report();
+  SessionReport whole = report_of_results();
   whole.tests[0].findings[1].standing = Standing::kAccepted;
-  const Json results = Json::parse(to_sarif(whole))["runs"][0]["results"];
+  const PlainJson results = PlainJson::parse(to_sarif(whole))["runs"][0]["results"];
   EXPECT_FALSE(results[0].contains("suppressions"));
   EXPECT_EQ(results[1]["suppressions"][0]["status"], "accepted");
 }
 
 TEST(Sarif, StaysValidWhateverNamesHold) {
-  EXPECT_FALSE(Json::parse(to_sarif(hostile()), nullptr, false).is_discarded());
+  EXPECT_FALSE(PlainJson::parse(to_sarif(hostile()), nullptr, false).is_discarded());
 }
 
 TEST(Markdown, ShowsWhatFailsAndCountsTheRest) {
-  SessionReport whole = report();
+  SessionReport whole = report_of_results();
   const std::string text = to_markdown(whole);
   for (const char* part : {"# Filibuster: 2 findings fail", "| checkout | 12 | 2 | 0 |",
                            "## Findings", "AssertionError", "## RPCs that were not tested"}) {
@@ -289,7 +291,7 @@ TEST(Markdown, KeepsItsStructureWhateverNamesHold) {
 }
 
 TEST(Results, HaveNoSecrets) {
-  const SessionReport whole = report();
+  const SessionReport whole = report_of_results();
   for (const std::string& text : {to_junit(whole), to_sarif(whole), to_markdown(whole)}) {
     EXPECT_EQ(text.find("hunter2"), std::string::npos);
     EXPECT_EQ(text.find("s3cret"), std::string::npos);
@@ -300,15 +302,16 @@ TEST(Results, LoseNoneOfTenThousandFindings) {
   constexpr size_t kMany = 10'000;
   std::vector<Execution> failures;
   for (size_t i = 0; i < kMany; ++i)
-    failures.push_back(execution({fault(2 * i, "refused"), fault(2 * i + 1, "timeout")}));
-  SessionReport whole = report();
+    failures.push_back(
+        failing_execution({result_fault(2 * i, "refused"), result_fault(2 * i + 1, "timeout")}));
+  SessionReport whole = report_of_results();
   whole.tests[0].cases.clear();
   whole.tests[0].findings = group_failures(failures);
   ASSERT_EQ(whole.tests[0].findings.size(), kMany);
-  EXPECT_EQ(Json::parse(to_json(whole))["tests"][0]["findings"].size(), kMany);
+  EXPECT_EQ(PlainJson::parse(to_json(whole))["tests"][0]["findings"].size(), kMany);
   const auto document = parsed(to_junit(whole));
   EXPECT_EQ(document.document_element().attribute("failures").as_int(), static_cast<int>(kMany));
-  EXPECT_EQ(Json::parse(to_sarif(whole))["runs"][0]["results"].size(), kMany);
+  EXPECT_EQ(PlainJson::parse(to_sarif(whole))["runs"][0]["results"].size(), kMany);
   const std::string markdown = to_markdown(whole);
   EXPECT_LT(markdown.size(), kMaxMarkdown);
   EXPECT_NE(markdown.find("10000 findings fail"), std::string::npos);

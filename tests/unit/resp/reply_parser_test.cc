@@ -7,11 +7,11 @@
 namespace filibuster::resp {
 namespace {
 
-using State = ReplyState;
+using StateOfReply = ReplyState;
 
-TracedReply only(std::string_view bytes) {
+TracedReply only_reply(std::string_view bytes) {
   ReplyTracer t;
-  EXPECT_EQ(t.feed(bytes), State::kStart) << bytes;
+  EXPECT_EQ(t.feed(bytes), StateOfReply::kStart) << bytes;
   EXPECT_EQ(t.all.size(), 1u) << bytes;
   if (t.all.empty()) return {};
   EXPECT_EQ(t.all[0].size, bytes.size()) << bytes;
@@ -19,51 +19,52 @@ TracedReply only(std::string_view bytes) {
   return t.all[0];
 }
 
-void expect_invalid(std::string_view bytes, std::string_view reason = {}) {
+void expect_invalid_reply(std::string_view bytes, std::string_view reason = {}) {
   ReplyTracer t;
-  EXPECT_EQ(t.feed(bytes), State::kInvalid) << bytes;
+  EXPECT_EQ(t.feed(bytes), StateOfReply::kInvalid) << bytes;
   EXPECT_TRUE(t.all.empty()) << bytes;
   ASSERT_NE(t.parser.reason(), nullptr) << bytes;
   if (!reason.empty()) {
     EXPECT_EQ(t.parser.reason(), reason) << bytes;
   }
-  EXPECT_EQ(t.feed("+OK\r\n"), State::kInvalid);
-  EXPECT_EQ(t.parser.skip(1), State::kInvalid);
+  EXPECT_EQ(t.feed("+OK\r\n"), StateOfReply::kInvalid);
+  EXPECT_EQ(t.parser.skip(1), StateOfReply::kInvalid);
   EXPECT_TRUE(t.all.empty()) << bytes;
 }
 
 TEST(RespReply, SimpleStringsAreKeptUpToTheirBound) {
-  const TracedReply ok = only("+OK\r\n");
+  const TracedReply ok = only_reply("+OK\r\n");
   EXPECT_EQ(ok.type, '+');
   EXPECT_EQ(ok.simple, "OK");
   EXPECT_FALSE(ok.is_error || ok.is_push || ok.is_null || ok.text_truncated);
   EXPECT_EQ(ok.kind, "");
-  EXPECT_EQ(only("+\r\n").simple, "");
-  EXPECT_FALSE(only("+0123456789abcdef\r\n").text_truncated);
-  EXPECT_EQ(only("+0123456789abcdefg\r\n").simple, "0123456789abcdef");
-  EXPECT_TRUE(only("+0123456789abcdefg\r\n").text_truncated);
-  EXPECT_NE(only("+0123456789abcdefg\r\n").digest, only("+0123456789abcdefh\r\n").digest);
+  EXPECT_EQ(only_reply("+\r\n").simple, "");
+  EXPECT_FALSE(only_reply("+0123456789abcdef\r\n").text_truncated);
+  EXPECT_EQ(only_reply("+0123456789abcdefg\r\n").simple, "0123456789abcdef");
+  EXPECT_TRUE(only_reply("+0123456789abcdefg\r\n").text_truncated);
+  EXPECT_NE(only_reply("+0123456789abcdefg\r\n").digest,
+            only_reply("+0123456789abcdefh\r\n").digest);
 }
 
 TEST(RespReply, AnErrorHasItsCodeAndTheBeginningOfItsLine) {
-  const TracedReply moved = only("-MOVED 3999 127.0.0.1:6381\r\n");
+  const TracedReply moved = only_reply("-MOVED 3999 127.0.0.1:6381\r\n");
   EXPECT_TRUE(moved.is_error);
   EXPECT_EQ(moved.error_code, "MOVED");
   EXPECT_EQ(moved.error_line, "MOVED 3999 127.0.0.1:6381");
-  EXPECT_EQ(only("-EXECABORT\r\n").error_code, "EXECABORT");
-  EXPECT_EQ(only("-\r\n").error_code, "");
-  EXPECT_EQ(only("- x\r\n").error_code, "");
-  EXPECT_EQ(only("-" + std::string(40, 'C') + "\r\n").error_code, std::string(32, 'C'));
-  const TracedReply full = only("-" + std::string(128, 'C') + "\r\n");
+  EXPECT_EQ(only_reply("-EXECABORT\r\n").error_code, "EXECABORT");
+  EXPECT_EQ(only_reply("-\r\n").error_code, "");
+  EXPECT_EQ(only_reply("- x\r\n").error_code, "");
+  EXPECT_EQ(only_reply("-" + std::string(40, 'C') + "\r\n").error_code, std::string(32, 'C'));
+  const TracedReply full = only_reply("-" + std::string(128, 'C') + "\r\n");
   EXPECT_EQ(full.error_line.size(), 128u);
   EXPECT_FALSE(full.text_truncated);
-  const TracedReply longer = only("-" + std::string(129, 'C') + "\r\n");
+  const TracedReply longer = only_reply("-" + std::string(129, 'C') + "\r\n");
   EXPECT_EQ(longer.error_line.size(), 128u);
   EXPECT_TRUE(longer.text_truncated);
 }
 
 TEST(RespReply, ABulkErrorIsAnError) {
-  const TracedReply r = only("!21\r\nSYNTAX invalid syntax\r\n");
+  const TracedReply r = only_reply("!21\r\nSYNTAX invalid syntax\r\n");
   EXPECT_EQ(r.type, '!');
   EXPECT_TRUE(r.is_error);
   EXPECT_EQ(r.error_code, "SYNTAX");
@@ -71,22 +72,22 @@ TEST(RespReply, ABulkErrorIsAnError) {
 }
 
 TEST(RespReply, AnErrorWithinAnAggregateIsNotTheReplys) {
-  const TracedReply r = only("*2\r\n-ERR a\r\n+OK\r\n");
+  const TracedReply r = only_reply("*2\r\n-ERR a\r\n+OK\r\n");
   EXPECT_FALSE(r.is_error);
   EXPECT_EQ(r.error_line, "");
 }
 
 TEST(RespReply, NullsAreAlikeInAllTheirForms) {
-  EXPECT_TRUE(only("$-1\r\n").is_null);
-  EXPECT_TRUE(only("*-1\r\n").is_null);
-  EXPECT_TRUE(only("_\r\n").is_null);
-  EXPECT_EQ(only("$-1\r\n").digest, only("_\r\n").digest);
-  EXPECT_EQ(only("*-1\r\n").digest, only("_\r\n").digest);
-  EXPECT_EQ(only("*2\r\n$-1\r\n+a\r\n").digest, only("*2\r\n_\r\n+a\r\n").digest);
-  EXPECT_FALSE(only("*1\r\n_\r\n").is_null);
-  EXPECT_FALSE(only("$0\r\n\r\n").is_null);
-  EXPECT_NE(only("$0\r\n\r\n").digest, only("_\r\n").digest);
-  EXPECT_NE(only("*0\r\n").digest, only("_\r\n").digest);
+  EXPECT_TRUE(only_reply("$-1\r\n").is_null);
+  EXPECT_TRUE(only_reply("*-1\r\n").is_null);
+  EXPECT_TRUE(only_reply("_\r\n").is_null);
+  EXPECT_EQ(only_reply("$-1\r\n").digest, only_reply("_\r\n").digest);
+  EXPECT_EQ(only_reply("*-1\r\n").digest, only_reply("_\r\n").digest);
+  EXPECT_EQ(only_reply("*2\r\n$-1\r\n+a\r\n").digest, only_reply("*2\r\n_\r\n+a\r\n").digest);
+  EXPECT_FALSE(only_reply("*1\r\n_\r\n").is_null);
+  EXPECT_FALSE(only_reply("$0\r\n\r\n").is_null);
+  EXPECT_NE(only_reply("$0\r\n\r\n").digest, only_reply("_\r\n").digest);
+  EXPECT_NE(only_reply("*0\r\n").digest, only_reply("_\r\n").digest);
 }
 
 TEST(RespReply, ValuesOfEveryTypeAreRead) {
@@ -116,60 +117,61 @@ TEST(RespReply, ValuesOfEveryTypeAreRead) {
                                   "*0\r\n",
                                   "%0\r\n",
                                   "~0\r\n"}) {
-    const TracedReply r = only(bytes);
+    const TracedReply r = only_reply(bytes);
     EXPECT_EQ(r.type, bytes[0]);
     EXPECT_FALSE(r.is_null || r.is_error || r.is_push) << bytes;
   }
 }
 
 TEST(RespReply, ElementsAreThoseOfTheTop) {
-  EXPECT_EQ(only("*2\r\n*1\r\n:1\r\n*3\r\n:1\r\n:2\r\n:3\r\n").elements, 2u);
-  EXPECT_EQ(only("%2\r\n+a\r\n:1\r\n+b\r\n:2\r\n").elements, 2u);
-  EXPECT_EQ(only("~3\r\n:1\r\n:2\r\n:3\r\n").elements, 3u);
-  EXPECT_EQ(only("*0\r\n").elements, 0u);
-  EXPECT_EQ(only("*-1\r\n").elements, 0u);
-  EXPECT_EQ(only("$3\r\nabc\r\n").elements, 0u);
+  EXPECT_EQ(only_reply("*2\r\n*1\r\n:1\r\n*3\r\n:1\r\n:2\r\n:3\r\n").elements, 2u);
+  EXPECT_EQ(only_reply("%2\r\n+a\r\n:1\r\n+b\r\n:2\r\n").elements, 2u);
+  EXPECT_EQ(only_reply("~3\r\n:1\r\n:2\r\n:3\r\n").elements, 3u);
+  EXPECT_EQ(only_reply("*0\r\n").elements, 0u);
+  EXPECT_EQ(only_reply("*-1\r\n").elements, 0u);
+  EXPECT_EQ(only_reply("$3\r\nabc\r\n").elements, 0u);
 }
 
 TEST(RespReply, APushHasItsKind) {
-  const TracedReply r = only(">3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$2\r\nhi\r\n");
+  const TracedReply r = only_reply(">3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$2\r\nhi\r\n");
   EXPECT_TRUE(r.is_push);
   EXPECT_EQ(r.kind, "message");
   EXPECT_EQ(r.elements, 3u);
-  EXPECT_EQ(only(">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n").kind, "invalidate");
-  EXPECT_EQ(only(">1\r\n:1\r\n").kind, "");
-  EXPECT_EQ(only(">2\r\n*1\r\n+a\r\n+b\r\n").kind, "");
-  EXPECT_EQ(only(">0\r\n").kind, "");
-  EXPECT_EQ(only(">1\r\n|1\r\n+a\r\n+b\r\n+kind\r\n").kind, "kind");
-  const TracedReply full = only(">1\r\n$33\r\n" + std::string(33, 'k') + "\r\n");
+  EXPECT_EQ(only_reply(">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n").kind, "invalidate");
+  EXPECT_EQ(only_reply(">1\r\n:1\r\n").kind, "");
+  EXPECT_EQ(only_reply(">2\r\n*1\r\n+a\r\n+b\r\n").kind, "");
+  EXPECT_EQ(only_reply(">0\r\n").kind, "");
+  EXPECT_EQ(only_reply(">1\r\n|1\r\n+a\r\n+b\r\n+kind\r\n").kind, "kind");
+  const TracedReply full = only_reply(">1\r\n$33\r\n" + std::string(33, 'k') + "\r\n");
   EXPECT_EQ(full.kind, std::string(32, 'k'));
   EXPECT_TRUE(full.text_truncated);
 }
 
 TEST(RespReply, AnArrayHasAKindToo) {
-  const TracedReply r = only("*3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$2\r\nhi\r\n");
+  const TracedReply r = only_reply("*3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$2\r\nhi\r\n");
   EXPECT_FALSE(r.is_push);
   EXPECT_EQ(r.kind, "message");
-  EXPECT_EQ(only("~1\r\n+a\r\n").kind, "");
-  EXPECT_EQ(only("*1\r\n-ERR a\r\n").kind, "");
+  EXPECT_EQ(only_reply("~1\r\n+a\r\n").kind, "");
+  EXPECT_EQ(only_reply("*1\r\n-ERR a\r\n").kind, "");
 }
 
 TEST(RespReply, AttributesBelongToTheValueThatFollows) {
   const std::string attribute = "|1\r\n+key-popularity\r\n%1\r\n$1\r\na\r\n,0.19\r\n";
-  const TracedReply r = only(attribute + "*2\r\n:1\r\n" + attribute + ":2\r\n");
+  const TracedReply r = only_reply(attribute + "*2\r\n:1\r\n" + attribute + ":2\r\n");
   EXPECT_EQ(r.type, '*');
   EXPECT_EQ(r.elements, 2u);
-  EXPECT_EQ(r.digest, only("*2\r\n:1\r\n:2\r\n").digest);
-  EXPECT_EQ(only(attribute + "+OK\r\n").simple, "OK");
-  EXPECT_EQ(only(attribute + attribute + "-ERR x\r\n").error_code, "ERR");
-  EXPECT_EQ(only("|0\r\n$-1\r\n").digest, only("_\r\n").digest);
-  EXPECT_TRUE(only("|1\r\n_\r\n_\r\n$-1\r\n").is_null);
-  EXPECT_FALSE(only("|1\r\n_\r\n_\r\n+a\r\n").is_null);
-  EXPECT_TRUE(only(attribute + ">1\r\n+x\r\n").is_push);
+  EXPECT_EQ(r.digest, only_reply("*2\r\n:1\r\n:2\r\n").digest);
+  EXPECT_EQ(only_reply(attribute + "+OK\r\n").simple, "OK");
+  EXPECT_EQ(only_reply(attribute + attribute + "-ERR x\r\n").error_code, "ERR");
+  EXPECT_EQ(only_reply("|0\r\n$-1\r\n").digest, only_reply("_\r\n").digest);
+  EXPECT_TRUE(only_reply("|1\r\n_\r\n_\r\n$-1\r\n").is_null);
+  EXPECT_FALSE(only_reply("|1\r\n_\r\n_\r\n+a\r\n").is_null);
+  EXPECT_TRUE(only_reply(attribute + ">1\r\n+x\r\n").is_push);
   // An attribute in an attribute.
-  EXPECT_EQ(only("|1\r\n|1\r\n+a\r\n+b\r\n+c\r\n+d\r\n:1\r\n").digest, only(":1\r\n").digest);
+  EXPECT_EQ(only_reply("|1\r\n|1\r\n+a\r\n+b\r\n+c\r\n+d\r\n:1\r\n").digest,
+            only_reply(":1\r\n").digest);
   ReplyTracer t;
-  EXPECT_EQ(t.feed(attribute), State::kReply);
+  EXPECT_EQ(t.feed(attribute), StateOfReply::kReply);
   EXPECT_TRUE(t.all.empty());
 }
 
@@ -199,19 +201,19 @@ TEST(RespReply, TheDigestTellsTypesAndBoundariesApart) {
                                         "*2\r\n$2\r\nab\r\n$0\r\n\r\n"};
   for (size_t i = 0; i < all.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      EXPECT_NE(only(all[i]).digest, only(all[j]).digest) << all[i] << all[j];
+      EXPECT_NE(only_reply(all[i]).digest, only_reply(all[j]).digest) << all[i] << all[j];
     }
   }
 }
 
 TEST(RespReply, TheStateSaysWhetherAReplyIsOpen) {
   ReplyTracer t;
-  EXPECT_EQ(t.parser.state(), State::kStart);
-  EXPECT_EQ(t.feed("*2\r\n:1\r\n$3\r\na"), State::kReply);
+  EXPECT_EQ(t.parser.state(), StateOfReply::kStart);
+  EXPECT_EQ(t.feed("*2\r\n:1\r\n$3\r\na"), StateOfReply::kReply);
   EXPECT_EQ(t.parser.reply_bytes(), 13u);
   EXPECT_EQ(t.parser.bulk_left(), 2u);
-  EXPECT_EQ(t.feed("bc\r"), State::kReply);
-  EXPECT_EQ(t.feed("\n"), State::kStart);
+  EXPECT_EQ(t.feed("bc\r"), StateOfReply::kReply);
+  EXPECT_EQ(t.feed("\n"), StateOfReply::kStart);
   EXPECT_EQ(t.parser.reply_bytes(), 0u);
   EXPECT_EQ(t.parser.reason(), nullptr);
 }
@@ -272,61 +274,61 @@ TEST(RespReply, WhatIsNotRespIsInvalidForGood) {
                             "=5\r\ntxtxx\r\n",
                             "*1\r\nx",
                             "*1\r\n>1\r\n"}) {
-    expect_invalid(bytes);
+    expect_invalid_reply(bytes);
   }
-  expect_invalid(std::string_view("\0", 1));
-  expect_invalid("*2\r\n:1\r\n>1\r\n", "a push within a reply");
-  expect_invalid("|1\r\n>1\r\n+a\r\n", "a push within a reply");
+  expect_invalid_reply(std::string_view("\0", 1));
+  expect_invalid_reply("*2\r\n:1\r\n>1\r\n", "a push within a reply");
+  expect_invalid_reply("|1\r\n>1\r\n+a\r\n", "a push within a reply");
 }
 
 TEST(RespReply, StreamedTypesAreInvalid) {
   for (const char* bytes : {"$?\r\n", "*?\r\n", "%?\r\n", "~?\r\n", ">?\r\n", "|?\r\n"}) {
-    expect_invalid(bytes, "a streamed value, whose length is '?'");
+    expect_invalid_reply(bytes, "a streamed value, whose length is '?'");
   }
-  expect_invalid(";4\r\n");
-  expect_invalid("*1\r\n.\r\n");
-  expect_invalid("*1?", "bad length");
+  expect_invalid_reply(";4\r\n");
+  expect_invalid_reply("*1\r\n.\r\n");
+  expect_invalid_reply("*1?", "bad length");
 }
 
 TEST(RespReply, NestingIsBounded) {
   std::string open;
   for (uint32_t i = 0; i < kMaxDepth; ++i) open += "*1\r\n";
-  EXPECT_EQ(only(open + ":1\r\n").elements, 1u);
-  EXPECT_EQ(only(open + "*0\r\n").elements, 1u);  // it holds nothing: no level
-  expect_invalid(open + "*1\r\n", "too deep");
-  expect_invalid(open + "|1\r\n", "too deep");
+  EXPECT_EQ(only_reply(open + ":1\r\n").elements, 1u);
+  EXPECT_EQ(only_reply(open + "*0\r\n").elements, 1u);  // it holds nothing: no level
+  expect_invalid_reply(open + "*1\r\n", "too deep");
+  expect_invalid_reply(open + "|1\r\n", "too deep");
   std::string million;
   for (int i = 0; i < 1000000; ++i) million += "*1\r\n";
-  expect_invalid(million, "too deep");
+  expect_invalid_reply(million, "too deep");
   million.clear();
   for (int i = 0; i < 1000000; ++i) million += "|1\r\n";
-  expect_invalid(million, "too deep");
+  expect_invalid_reply(million, "too deep");
   // The last value ends all levels at once.
   std::string pairs;
   for (uint32_t i = 0; i < kMaxDepth; ++i) pairs += "%1\r\n+k\r\n";
-  EXPECT_EQ(only(pairs + ":1\r\n").type, '%');
+  EXPECT_EQ(only_reply(pairs + ":1\r\n").type, '%');
 }
 
 TEST(RespReply, CountsAndLengthsAreBounded) {
   ReplyTracer t;
-  EXPECT_EQ(t.feed("*2147483647\r\n"), State::kReply);
-  expect_invalid("*2147483648");
-  expect_invalid("%1073741824");
-  expect_invalid("|1073741824");
-  expect_invalid("$1099511627777");
-  expect_invalid("$99999999999999999999999999");
+  EXPECT_EQ(t.feed("*2147483647\r\n"), StateOfReply::kReply);
+  expect_invalid_reply("*2147483648");
+  expect_invalid_reply("%1073741824");
+  expect_invalid_reply("|1073741824");
+  expect_invalid_reply("$1099511627777");
+  expect_invalid_reply("$99999999999999999999999999");
   ReplyTracer map;
-  EXPECT_EQ(map.feed("%1073741823\r\n"), State::kReply);
+  EXPECT_EQ(map.feed("%1073741823\r\n"), StateOfReply::kReply);
 }
 
 TEST(RespReply, LinesAreBounded) {
   for (const char* start : {"+", "-", "(", ",", ",1."}) {
     const std::string full = start + std::string(kMaxLine + 1 - std::string(start).size(), '1');
-    EXPECT_EQ(only(full + "\r\n").size, full.size() + 2);
-    expect_invalid(full + "1\r\n", "a line that is too long");
+    EXPECT_EQ(only_reply(full + "\r\n").size, full.size() + 2);
+    expect_invalid_reply(full + "1\r\n", "a line that is too long");
     ReplyTracer t;
     t.feed(full);
-    EXPECT_EQ(t.feed("1"), State::kInvalid);
+    EXPECT_EQ(t.feed("1"), StateOfReply::kInvalid);
   }
 }
 
@@ -336,10 +338,10 @@ TEST(RespReply, AGigabyteInPiecesIsDigestedAndNotKept) {
   t.feed("$" + std::to_string(size) + "\r\n");
   const std::string piece(1 << 20, 'v');
   for (int i = 0; i < 1024; ++i) {
-    ASSERT_EQ(t.parser.feed(piece.data(), piece.size()), State::kReply);
+    ASSERT_EQ(t.parser.feed(piece.data(), piece.size()), StateOfReply::kReply);
   }
   EXPECT_EQ(t.parser.bulk_left(), 0u);
-  EXPECT_EQ(t.feed("\r\n"), State::kStart);
+  EXPECT_EQ(t.feed("\r\n"), StateOfReply::kStart);
   ASSERT_EQ(t.all.size(), 1u);
   EXPECT_EQ(t.all[0].size, 13 + size + 2);
   static_assert(sizeof(ReplyParser) < 1200 && sizeof(CommandParser) <= 1024);
@@ -350,8 +352,8 @@ TEST(RespReply, AGigabyteCanBeSkipped) {
   const std::string head = "*2\r\n:1\r\n$" + std::to_string(size) + "\r\n";
   ReplyTracer a, b;
   a.feed(head);
-  EXPECT_EQ(a.skip(size), State::kReply);
-  EXPECT_EQ(a.feed("\r\n"), State::kStart);
+  EXPECT_EQ(a.skip(size), StateOfReply::kReply);
+  EXPECT_EQ(a.feed("\r\n"), StateOfReply::kStart);
   b.feed(head);
   b.skip(size / 4);
   b.skip(0);
@@ -374,13 +376,13 @@ TEST(RespReply, BytesThatWereSkippedCountByTheirNumber) {
   };
   EXPECT_EQ(skipped(3, 4), skipped(5, 4));
   EXPECT_NE(skipped(3, 4), skipped(3, 5));
-  EXPECT_NE(skipped(3, 4), only("$10\r\nxxxxxxxxxx\r\n").digest);
+  EXPECT_NE(skipped(3, 4), only_reply("$10\r\nxxxxxxxxxx\r\n").digest);
   // In an attribute they do not count, as nothing there does.
   ReplyTracer t;
   t.feed("|1\r\n+a\r\n$3\r\n");
   t.skip(3);
   t.feed("\r\n:1\r\n");
-  EXPECT_EQ(t.all.at(0).digest, only(":1\r\n").digest);
+  EXPECT_EQ(t.all.at(0).digest, only_reply(":1\r\n").digest);
 }
 
 TEST(RespReply, WhatFollowsAGapIsNotKept) {
@@ -408,11 +410,11 @@ TEST(RespReply, SkippingElsewhereIsInvalid) {
     ReplyTracer t;
     t.feed(bytes);
     EXPECT_EQ(t.skip(0), t.parser.state());
-    EXPECT_EQ(t.skip(1), State::kInvalid) << bytes;
+    EXPECT_EQ(t.skip(1), StateOfReply::kInvalid) << bytes;
   }
   ReplyTracer t;
   t.feed("$5\r\nh");
-  EXPECT_EQ(t.skip(5), State::kInvalid);
+  EXPECT_EQ(t.skip(5), StateOfReply::kInvalid);
 }
 
 }  // namespace

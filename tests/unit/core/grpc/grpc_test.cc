@@ -22,7 +22,7 @@ TEST(Messages, EverySplitGivesTheSame) {
                                                {1, false, 0, 8, "", true},
                                                {2, true, 5, 13, "three", true},
                                                {3, false, 1, 23, "4", true}};
-  http2::for_every_split(bytes, [&](const http2::Pieces& pieces) {
+  http2::for_every_split(bytes, [&](const http2::Parts& pieces) {
     MessageTracer t;
     for (std::string_view piece : pieces) EXPECT_TRUE(t.feed(piece));
     ASSERT_EQ(t.messages, expected);

@@ -14,10 +14,10 @@ using Lines = std::vector<std::string>;
 
 constexpr uint8_t kEnd = kFlagEndStream, kHead = kFlagEndHeaders;
 
-const FieldList kCall = {{":method", "POST"},         {":scheme", "http"},
-                         {":path", "/shop.Cart/Get"}, {":authority", "cart:50051"},
-                         {"te", "trailers"},          {"content-type", "application/grpc"},
-                         {"grpc-timeout", "100m"}};
+const FieldList kViewedCall = {{":method", "POST"},         {":scheme", "http"},
+                               {":path", "/shop.Cart/Get"}, {":authority", "cart:50051"},
+                               {"te", "trailers"},          {"content-type", "application/grpc"},
+                               {"grpc-timeout", "100m"}};
 const FieldList kOk = {{":status", "200"}, {"content-type", "application/grpc"}};
 
 // A connection after its preface and settings, in both directions.
@@ -47,7 +47,7 @@ class Connection : public ::testing::Test {
 };
 
 TEST_F(Connection, AUnaryCallFromItsHeadToItsTrailers) {
-  const std::string head = request(1, kCall);
+  const std::string head = request(1, kViewedCall);
   t.requests(head + frame(kData, kEnd, 1, "question"));
   EXPECT_EQ(t.take(),
             (Lines{"request 1 POST http cart:50051 /shop.Cart/Get application/grpc 100m te @42-" +
@@ -62,7 +62,7 @@ TEST_F(Connection, AUnaryCallFromItsHeadToItsTrailers) {
 }
 
 TEST_F(Connection, TrailersOnly) {
-  t.requests(request(1, kCall, kHead | kEnd));
+  t.requests(request(1, kViewedCall, kHead | kEnd));
   t.take();
   t.responses(response(1, {{":status", "200"}, {"grpc-status", "14"}, {"grpc-message", "no"}},
                        kHead | kEnd));
@@ -70,7 +70,7 @@ TEST_F(Connection, TrailersOnly) {
 }
 
 TEST_F(Connection, StreamsInterleave) {
-  t.requests(join({request(1, kCall), request(3, kCall), frame(kData, kEnd, 3, "three"),
+  t.requests(join({request(1, kViewedCall), request(3, kViewedCall), frame(kData, kEnd, 3, "three"),
                    frame(kData, kEnd, 1, "one")}));
   EXPECT_EQ(t.view->open_streams(), 2u);
   t.take();
@@ -83,7 +83,7 @@ TEST_F(Connection, StreamsInterleave) {
 }
 
 TEST_F(Connection, AResponseMayEndBeforeItsRequest) {
-  t.requests(request(1, kCall));
+  t.requests(request(1, kViewedCall));
   t.responses(response(1, {{":status", "404"}}, kHead | kEnd));
   EXPECT_EQ(t.view->open_streams(), 1u);
   t.requests(frame(kData, 0, 1, "more") + request(1, {{"x", "y"}}, kHead | kEnd));
@@ -94,7 +94,7 @@ TEST_F(Connection, AResponseMayEndBeforeItsRequest) {
 }
 
 TEST_F(Connection, InterimResponsesAreNotReported) {
-  t.requests(request(1, kCall, kHead | kEnd));
+  t.requests(request(1, kViewedCall, kHead | kEnd));
   t.take();
   t.responses(join({response(1, {{":status", "103"}}), response(1, {{":status", "100"}}),
                     response(1, {{":status", "204"}}, kHead | kEnd)}));
@@ -102,16 +102,16 @@ TEST_F(Connection, InterimResponsesAreNotReported) {
 }
 
 TEST_F(Connection, AResetEndsAStreamAndWhatComesLateIsNotReported) {
-  t.requests(request(1, kCall) + frame(kRstStream, 0, 1, u32(8)));
+  t.requests(request(1, kViewedCall) + frame(kRstStream, 0, 1, u32(8)));
   t.responses(response(1, kOk) + frame(kData, kEnd, 1, "late"));
-  t.requests(request(3, kCall));
+  t.requests(request(3, kViewedCall));
   t.responses(frame(kRstStream, 0, 3, u32(7)));
   t.requests(frame(kData, 0, 3, "late") + request(3, {{"late", "too"}}, kHead | kEnd));
   const std::string head = " POST http cart:50051 /shop.Cart/Get application/grpc 100m te";
   EXPECT_EQ(taken(), (Lines{"request 1" + head, "> reset 1 8", "closed 1", "request 3" + head,
                             "< reset 3 7", "closed 3"}));
   // The late blocks were decoded all the same: the tables go on.
-  t.requests(request(5, kCall));
+  t.requests(request(5, kViewedCall));
   t.responses(response(5, kOk));
   EXPECT_EQ(taken(), (Lines{"request 5" + head, "response 5 application/grpc 200"}));
 }
@@ -123,16 +123,16 @@ TEST_F(Connection, GoawayAndPingAreReportedWithTheirSender) {
 }
 
 TEST_F(Connection, PushedStreamsPassAndTheirBlocksAreDecoded) {
-  t.requests(request(1, kCall));
+  t.requests(request(1, kViewedCall));
   t.take();
-  t.responses(join({frame(kPushPromise, kHead, 1, u32(2) + server.block(kCall)), response(2, kOk),
-                    frame(kData, kEnd, 2, "pushed"), response(1, kOk)}));
+  t.responses(join({frame(kPushPromise, kHead, 1, u32(2) + server.block(kViewedCall)),
+                    response(2, kOk), frame(kData, kEnd, 2, "pushed"), response(1, kOk)}));
   EXPECT_EQ(taken(), Lines{"response 1 application/grpc 200"});
   EXPECT_EQ(t.view->open_streams(), 1u);
 }
 
 TEST_F(Connection, OurFieldIsTheLastOne) {
-  FieldList fields = kCall;
+  FieldList fields = kViewedCall;
   fields.emplace_back("x-filibuster", "first");
   fields.emplace_back("x-filibuster", "second");
   t.requests(request(1, fields));
@@ -140,7 +140,7 @@ TEST_F(Connection, OurFieldIsTheLastOne) {
 }
 
 TEST_F(Connection, LongPathsAreCutAndSayIt) {
-  FieldList fields = kCall;
+  FieldList fields = kViewedCall;
   fields[2].second = "/" + std::string(3000, 'p');
   fields.emplace_back("content-length", "12");
   t.requests(request(1, fields));
@@ -150,9 +150,9 @@ TEST_F(Connection, LongPathsAreCutAndSayIt) {
 
 TEST_F(Connection, WhatIsNoHttpMessageIsNotFollowed) {
   t.requests(request(1, {{"x", "y"}}));
-  t.requests(join({request(3, kCall), request(3, {{"x", "y"}})}));  // trailers without an end
-  t.requests(join({request(5, kCall, kHead | kEnd), request(7, kCall, kHead | kEnd),
-                   request(9, kCall, kHead | kEnd)}));
+  t.requests(join({request(3, kViewedCall), request(3, {{"x", "y"}})}));  // trailers without an end
+  t.requests(join({request(5, kViewedCall, kHead | kEnd), request(7, kViewedCall, kHead | kEnd),
+                   request(9, kViewedCall, kHead | kEnd)}));
   t.take();
   t.responses(join({response(5, {{"x", "y"}}), response(7, {{":status", "100"}}, kHead | kEnd),
                     frame(kData, 0, 9, "x")}));
@@ -163,7 +163,8 @@ TEST_F(Connection, WhatIsNoHttpMessageIsNotFollowed) {
 }
 
 TEST_F(Connection, StreamNumbersThatCannotBeAreErrors) {
-  EXPECT_EQ(ConnectionTracer().requests(client_start() + request(2, kCall)), Error::kStreamId);
+  EXPECT_EQ(ConnectionTracer().requests(client_start() + request(2, kViewedCall)),
+            Error::kStreamId);
   for (const std::string& bytes : {frame(kData, 0, 1, "x"), frame(kRstStream, 0, 1, u32(0)),
                                    frame(kWindowUpdate, 0, 1, u32(1))}) {
     EXPECT_EQ(ConnectionTracer().requests(client_start() + bytes), Error::kIdleStream);
@@ -175,10 +176,11 @@ TEST_F(Connection, StreamNumbersThatCannotBeAreErrors) {
 }
 
 TEST_F(Connection, AfterAnErrorNothingIsReportedInEitherDirection) {
-  t.requests(join({request(1, kCall), frame(kPing, 0, 1, "12345678"), request(3, kCall)}));
+  t.requests(
+      join({request(1, kViewedCall), frame(kPing, 0, 1, "12345678"), request(3, kViewedCall)}));
   EXPECT_EQ(t.take().back(), "lost: a frame of the connection on a stream (RFC 9113 6)");
   t.responses(response(1, kOk));
-  t.requests(request(5, kCall));
+  t.requests(request(5, kViewedCall));
   EXPECT_EQ(t.take(), Lines{});
   size_t open = 0;
   t.view->for_each_stream([&](Stream& s) { open += s.id; });
@@ -191,12 +193,12 @@ TEST_F(Connection, AHeaderBlockThatCannotBeDecodedLosesIt) {
 }
 
 TEST_F(Connection, MoreStreamsThanTheTableHoldsAreNamedAndPass) {
-  for (uint32_t i = 0; i < kMaxStreams + 2; ++i) t.requests(request(1 + 2 * i, kCall));
+  for (uint32_t i = 0; i < kMaxStreams + 2; ++i) t.requests(request(1 + 2 * i, kViewedCall));
   Lines lines = taken();
   EXPECT_EQ(lines.at(kMaxStreams), "untracked " + std::to_string(1 + 2 * kMaxStreams));
   t.responses(response(1 + 2 * kMaxStreams, kOk));
   t.responses(frame(kRstStream, 0, 5, u32(0)));
-  t.requests(request(1 + 2 * (kMaxStreams + 2), kCall));
+  t.requests(request(1 + 2 * (kMaxStreams + 2), kViewedCall));
   lines = taken();
   EXPECT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[1], "closed 5");
@@ -205,7 +207,7 @@ TEST_F(Connection, MoreStreamsThanTheTableHoldsAreNamedAndPass) {
 
 TEST_F(Connection, ManyStreamsInTurnUseOneSlot) {
   for (uint32_t id = 1; id < 20000; id += 2) {
-    t.requests(request(id, kCall, kHead | kEnd));
+    t.requests(request(id, kViewedCall, kHead | kEnd));
     t.responses(response(id, kOk, kHead | kEnd));
   }
   EXPECT_FALSE(t.view->lost());
@@ -246,7 +248,7 @@ TEST_F(Connection, AFloodOfSettingsIsBounded) {
 }
 
 TEST_F(Connection, WindowsAreCounted) {
-  t.requests(request(1, kCall));
+  t.requests(request(1, kViewedCall));
   Stream& s = *t.view->find(1);
   EXPECT_EQ(t.view->window(Direction::kResponses, s), 65535);
   t.responses(response(1, kOk) + frame(kData, 8, 1, padded("data", 5)));
@@ -261,7 +263,7 @@ TEST_F(Connection, WindowsAreCounted) {
 }
 
 TEST_F(Connection, FramesAsLongAsTheReaderAllows) {
-  t.requests(request(1, kCall));
+  t.requests(request(1, kViewedCall));
   const std::string large = frame(kData, 0, 1, std::string(20000, 'x'));
   t.responses(settings(setting(5, 20000)));
   EXPECT_EQ(t.requests(large), Error::kNone);
@@ -306,13 +308,13 @@ TEST(Upgrade, TheHttp11RequestIsStreamOne) {
 
 TEST_F(Connection, EverySplitGivesTheSame) {
   const std::string up =
-      join({request(1, kCall), frame(kData, kEnd, 1, "question"),
-            request(3, kCall).replace(4, 1, 1, '\0'), frame(kContinuation, 4, 3, ""),
-            frame(kRstStream, 0, 3, u32(8)), request(5, kCall, kHead | kEnd)});
+      join({request(1, kViewedCall), frame(kData, kEnd, 1, "question"),
+            request(3, kViewedCall).replace(4, 1, 1, '\0'), frame(kContinuation, 4, 3, ""),
+            frame(kRstStream, 0, 3, u32(8)), request(5, kViewedCall, kHead | kEnd)});
   const std::string down =
       join({response(1, kOk), frame(kData, 8, 1, padded("answer", 3)),
             response(1, {{"grpc-status", "0"}}, kHead | kEnd), frame(kHeaders, kHead, 5, "\x80")});
-  const auto run = [&](const Pieces& pieces_up, const Pieces& pieces_down) {
+  const auto run = [&](const Parts& pieces_up, const Parts& pieces_down) {
     ConnectionTracer c;
     for (std::string_view piece : pieces_up) c.requests(piece);
     for (std::string_view piece : pieces_down) c.responses(piece);
@@ -322,8 +324,8 @@ TEST_F(Connection, EverySplitGivesTheSame) {
   const Lines whole = run({all_up}, {all_down});
   EXPECT_EQ(whole.size(), 14u);
   EXPECT_EQ(whole.back().substr(0, 5), "lost:");
-  for_every_split(all_up, [&](const Pieces& p) { ASSERT_EQ(run(p, {all_down}), whole); });
-  for_every_split(all_down, [&](const Pieces& p) { ASSERT_EQ(run({all_up}, p), whole); });
+  for_every_split(all_up, [&](const Parts& p) { ASSERT_EQ(run(p, {all_down}), whole); });
+  for_every_split(all_down, [&](const Parts& p) { ASSERT_EQ(run({all_up}, p), whole); });
 }
 
 }  // namespace

@@ -300,7 +300,7 @@ TEST(Frames, EverySplitGivesTheSame) {
     FrameTracer whole(Direction::kRequests);
     whole.feed(bytes);
     EXPECT_GT(whole.lines.size(), 25u);
-    for_every_split(bytes, [&](const Pieces& pieces) {
+    for_every_split(bytes, [&](const Parts& pieces) {
       FrameTracer t(Direction::kRequests);
       for (std::string_view piece : pieces) t.feed(piece);
       ASSERT_EQ(t.lines, whole.lines);

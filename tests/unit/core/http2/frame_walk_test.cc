@@ -27,7 +27,7 @@ TEST(FrameWalk, FollowsAClientInAnySplitAndCountsItsRequests) {
             frame(FrameType::kRstStream, 0, 5, u32(8)), frame(FrameType::kPriority, 0, 11, "12345"),
             frame(static_cast<FrameType>(0x10), 0, 0, u32(9) + "u=1"),
             frame(FrameType::kGoaway, 0, 0, u32(0) + u32(0))});
-  for_every_split(bytes, [](const Pieces& pieces) {
+  for_every_split(bytes, [](const Parts& pieces) {
     FrameWalk walk;
     for (const std::string_view piece : pieces) ASSERT_TRUE(walk.feed(piece.data(), piece.size()));
     EXPECT_TRUE(walk.at_boundary());

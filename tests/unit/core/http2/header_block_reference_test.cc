@@ -99,7 +99,7 @@ class Reference {
   nghttp2_hd_inflater* inflater_ = nullptr;
 };
 
-struct alignas(64) Memory {
+struct alignas(64) ReferenceMemory {
   char bytes[kDecoderMemory];
 };
 
@@ -124,7 +124,7 @@ class Ours final : public FieldHandler {
   }
 
  private:
-  std::unique_ptr<Memory> memory_{new Memory};
+  std::unique_ptr<ReferenceMemory> memory_{new ReferenceMemory};
   HeaderDecoder decoder_;
   std::vector<Seen>* fields_ = nullptr;
 };

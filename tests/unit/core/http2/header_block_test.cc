@@ -26,7 +26,7 @@ class Decoder final : public FieldHandler {
     if (f.never_indexed) secrets.emplace_back(f.name);
   }
   // One block in pieces.
-  Error block(const Pieces& pieces) {
+  Error block(const Parts& pieces) {
     fields.clear();
     if (decoder.begin() != Error::kNone) return decoder.error();
     for (std::string_view piece : pieces) {
@@ -35,7 +35,7 @@ class Decoder final : public FieldHandler {
     }
     return decoder.end(this);
   }
-  Error block(std::string_view bytes) { return block(Pieces{bytes}); }
+  Error block(std::string_view bytes) { return block(Parts{bytes}); }
 
   std::unique_ptr<Memory> memory_{new Memory};
   HeaderDecoder decoder;
@@ -144,7 +144,7 @@ TEST(HeaderBlocks, AreDecodedAsTheVectorsOfRfc7541) {
 TEST(HeaderBlocks, AreDecodedTheSameInEverySplit) {
   for (const auto& [table, blocks] : kVectors) {
     if (table != 4096) continue;
-    for_every_split(from_hex(blocks[0].hex), [&own = blocks](const Pieces& pieces) {
+    for_every_split(from_hex(blocks[0].hex), [&own = blocks](const Parts& pieces) {
       Decoder d;
       ASSERT_EQ(d.block(pieces), Error::kNone);
       ASSERT_EQ(d.fields, own[0].fields);
@@ -228,7 +228,7 @@ TEST(HeaderBlocks, MalformedOnesAreErrorsForGood) {
 TEST(HeaderBlocks, AnEmptyOneHasNoFields) {
   Decoder d;
   EXPECT_EQ(d.block(""), Error::kNone);
-  EXPECT_EQ(d.block(Pieces{"", ""}), Error::kNone);
+  EXPECT_EQ(d.block(Parts{"", ""}), Error::kNone);
   EXPECT_TRUE(d.fields.empty());
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using enum FrameType;
 
-constexpr uint8_t kHead = kFlagEndHeaders;
+constexpr uint8_t kEndsHead = kFlagEndHeaders;
 
 const FieldList kCall = {{":method", "POST"},
                          {":scheme", "http"},
@@ -32,7 +32,7 @@ struct Result {
   std::vector<FieldList> lists;
   bool accepted;
 };
-Result run(const Pieces& pieces, std::string_view server_frames = {},
+Result run(const Parts& pieces, std::string_view server_frames = {},
            uint32_t max_frame_size = kDefaultMaxFrameSize) {
   EditedConnection edited;
   ReferenceServer server(max_frame_size);
@@ -48,9 +48,9 @@ Result run(const Pieces& pieces, std::string_view server_frames = {},
 
 TEST(Insertion, TheServerReadsTheFieldLastAndTheTablesStayInStep) {
   Encoder client;
-  const std::string bytes =
-      join({client_start(), frame(kHeaders, kHead, 1, client.block(kCall)),
-            frame(kData, 1, 1, "question"), frame(kHeaders, kHead | 1, 3, client.block(kCall))});
+  const std::string bytes = join(
+      {client_start(), frame(kHeaders, kEndsHead, 1, client.block(kCall)),
+       frame(kData, 1, 1, "question"), frame(kHeaders, kEndsHead | 1, 3, client.block(kCall))});
   const Result r = run({bytes});
   EXPECT_TRUE(r.accepted);
   EXPECT_EQ(r.lists, (std::vector<FieldList>{with_ours(kCall), with_ours(kCall)}));
@@ -61,9 +61,9 @@ TEST(Insertion, PaddingStaysBehindTheField) {
   Encoder client;
   const std::string bytes =
       join({client_start(),
-            frame(kHeaders, kHead | kFlagPadded | kFlagPriority, 1,
+            frame(kHeaders, kEndsHead | kFlagPadded | kFlagPriority, 1,
                   padded(u32(0) + "\x10" + client.block(kCall), 20)),
-            frame(kHeaders, kHead | kFlagPadded, 3, padded(client.block(kCall), 0))});
+            frame(kHeaders, kEndsHead | kFlagPadded, 3, padded(client.block(kCall), 0))});
   const Result r = run({bytes});
   EXPECT_TRUE(r.accepted);
   EXPECT_EQ(r.lists, (std::vector<FieldList>{with_ours(kCall), with_ours(kCall)}));
@@ -75,7 +75,7 @@ TEST(Insertion, ABlockOfSeveralFramesGrowsInItsLast) {
   const std::string bytes = client_start() + frame(kHeaders, 0, 1, block.substr(0, 3)) +
                             frame(kContinuation, 0, 1, block.substr(3, 5)) +
                             frame(kContinuation, 0, 1, "") +
-                            frame(kContinuation, kHead, 1, block.substr(8));
+                            frame(kContinuation, kEndsHead, 1, block.substr(8));
   const Result r = run({bytes});
   EXPECT_TRUE(r.accepted);
   EXPECT_EQ(r.lists, (std::vector<FieldList>{with_ours(kCall)}));
@@ -99,8 +99,8 @@ TEST(Insertion, AFullFrameIsFollowedByAContinuation) {
       ASSERT_EQ(block.size(), target);
       const std::string bytes =
           client_start() + (with_padding
-                                ? frame(kHeaders, kHead | kFlagPadded, 1, padded(block, 10))
-                                : frame(kHeaders, kHead, 1, block));
+                                ? frame(kHeaders, kEndsHead | kFlagPadded, 1, padded(block, 10))
+                                : frame(kHeaders, kEndsHead, 1, block));
       const Result r = run({bytes});
       EXPECT_TRUE(r.accepted) << left;
       EXPECT_EQ(r.lists, (std::vector<FieldList>{with_ours(fields)}));
@@ -113,15 +113,16 @@ TEST(Insertion, AFullFrameIsFollowedByAContinuation) {
 
 TEST(Insertion, TrailersAreLeftAlone) {
   Encoder client;
-  const std::string bytes =
-      join({client_start(), frame(kHeaders, kHead, 1, client.block(kCall)), frame(kData, 0, 1, "x"),
-            frame(kHeaders, kHead | 1, 1, client.block({{"checksum", "1"}}))});
+  const std::string bytes = join(
+      {client_start(), frame(kHeaders, kEndsHead, 1, client.block(kCall)), frame(kData, 0, 1, "x"),
+       frame(kHeaders, kEndsHead | 1, 1, client.block({{"checksum", "1"}}))});
   EXPECT_EQ(run({bytes}).lists, (std::vector<FieldList>{with_ours(kCall), {{"checksum", "1"}}}));
 }
 
 TEST(Insertion, NotIntoAListThatWouldGetTooLong) {
   Encoder client;
-  const std::string bytes = join({client_start(), frame(kHeaders, kHead, 1, client.block(kCall))});
+  const std::string bytes =
+      join({client_start(), frame(kHeaders, kEndsHead, 1, client.block(kCall))});
   uint32_t size = 0;
   for (const auto& [name, value] : with_ours(kCall)) {
     size += static_cast<uint32_t>(name.size() + value.size() + 32);
@@ -137,11 +138,11 @@ TEST(Insertion, EverySplitGivesTheSameWire) {
   const std::string block = client.block(kCall);
   const std::string bytes =
       join({client_start(), frame(kHeaders, 0, 1, block.substr(0, 4)),
-            frame(kContinuation, kHead, 1, block.substr(4)), frame(kData, 0, 1, "body"),
-            frame(kHeaders, kHead | kFlagPadded, 3, padded(client.block(kCall), 4)), ping()});
+            frame(kContinuation, kEndsHead, 1, block.substr(4)), frame(kData, 0, 1, "body"),
+            frame(kHeaders, kEndsHead | kFlagPadded, 3, padded(client.block(kCall), 4)), ping()});
   const std::string whole = run({bytes}).wire;
   EXPECT_EQ(whole.size(), bytes.size() + 2 * literal_size(kHeaderName, kOurValue));
-  for_every_split(bytes, [&](const Pieces& pieces) { ASSERT_EQ(run(pieces).wire, whole); });
+  for_every_split(bytes, [&](const Parts& pieces) { ASSERT_EQ(run(pieces).wire, whole); });
 }
 
 // --- a direction that is written anew ------------------------------------------------------------
@@ -156,17 +157,18 @@ TEST(Rewriting, ASwallowedRequestLeavesTheOthersReadable) {
   }
   // 1 goes as it is, 3 is swallowed (its fields enter the client's table), 5 and 7 are rewritten.
   ReferenceServer server;
-  std::string wire = client_start() + frame(kHeaders, kHead, 1, blocks[0]);
+  std::string wire = client_start() + frame(kHeaders, kEndsHead, 1, blocks[0]);
   char memory[8192], out_memory[8192];
   Output out(out_memory, sizeof out_memory);
   BlockRewriter rewriter(memory, sizeof memory);
   ConnectionTracer t;
   t.keep_fields = true;
   t.requests(wire);
-  t.requests(frame(kHeaders, kHead, 3, blocks[1]));
+  t.requests(frame(kHeaders, kEndsHead, 3, blocks[1]));
   for (uint32_t i : {2u, 3u}) {
     t.fields[0].clear();
-    t.requests(frame(kHeaders, kHead | kFlagPriority | 1, 1 + 2 * i, u32(0) + "\x10" + blocks[i]));
+    t.requests(
+        frame(kHeaders, kEndsHead | kFlagPriority | 1, 1 + 2 * i, u32(0) + "\x10" + blocks[i]));
     rewriter.begin();
     EXPECT_EQ(rewriter.began(), i == 3);
     for (const auto& [name, value] : t.fields[0]) rewriter.add({name, value, false});

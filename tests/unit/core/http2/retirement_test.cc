@@ -24,8 +24,7 @@ std::string goaway() {
 }
 
 // Reads `bytes` in pieces, each looking ahead as far as there is something.
-std::string read_in(PingToGoaway* swap, const Pieces& pieces, std::string_view bytes,
-                    int* goaways) {
+std::string read_in(PingToGoaway* swap, const Parts& pieces, std::string_view bytes, int* goaways) {
   std::string all;
   size_t at = 0;
   for (const std::string_view piece : pieces) {
@@ -57,7 +56,7 @@ TEST(PingToGoaway, MakesAGoawayOfTheAcknowledgementInAnySplit) {
         data_frame(3, std::string("\0\0\0", 3))}) {
     const std::string after = join({headers_frame(1), ping(true)});
     const std::string bytes = before + ack + after;
-    for_every_split(bytes, [&](const Pieces& pieces) {
+    for_every_split(bytes, [&](const Parts& pieces) {
       PingToGoaway swap(kOpaque);
       int goaways = 0;
       EXPECT_EQ(read_in(&swap, pieces, bytes, &goaways), before + goaway() + after);
@@ -71,7 +70,7 @@ TEST(PingToGoaway, LeavesEverythingElseAlone) {
   const std::string other = ack_of(PingToGoaway(kOpaque + 1));
   const std::string bytes =
       join({settings(), other, ack_of(PingToGoaway(kOpaque)).substr(0, 8), data_frame(1, "x")});
-  for_every_split(bytes, [&](const Pieces& pieces) {
+  for_every_split(bytes, [&](const Parts& pieces) {
     PingToGoaway swap(kOpaque);
     int goaways = 0;
     EXPECT_EQ(read_in(&swap, pieces, bytes, &goaways), bytes);
@@ -90,7 +89,7 @@ TEST(PingToGoaway, SendsNoneWhereTheServerMayHaveSentOne) {
               headers_frame(1)})}) {
     const std::string after = ping(true);
     const std::string bytes = before + ack + after;
-    for_every_split(bytes, [&](const Pieces& pieces) {
+    for_every_split(bytes, [&](const Parts& pieces) {
       PingToGoaway swap(kOpaque);
       int goaways = 0;
       EXPECT_EQ(read_in(&swap, pieces, bytes, &goaways),

@@ -54,7 +54,7 @@ TEST(WholeFrames, OnlyDataIsGivenInParts) {
   };
   std::string all;
   for (const std::string& unit : units) all += unit;
-  for_every_split(all, [&](const Pieces& pieces) {
+  for_every_split(all, [&](const Parts& pieces) {
     Cutter c;
     size_t fed = 0;
     for (const std::string_view piece : pieces) {

@@ -59,14 +59,14 @@ inline std::string join(std::initializer_list<std::string> parts) {
 
 // Calls `run` with the pieces of `bytes`: whole, byte by byte, and in every two parts. Each piece
 // is a copy of exactly its size: a read beyond it is seen by the address sanitizer.
-using Pieces = std::vector<std::string_view>;
+using Parts = std::vector<std::string_view>;
 template <typename Run>
 void for_every_split(std::string_view bytes, Run run) {
-  run(Pieces{bytes});
-  Pieces single;
+  run(Parts{bytes});
+  Parts single;
   for (size_t i = 0; i < bytes.size(); ++i) single.push_back(bytes.substr(i, 1));
   run(single);
-  for (size_t i = 1; i < bytes.size(); ++i) run(Pieces{bytes.substr(0, i), bytes.substr(i)});
+  for (size_t i = 1; i < bytes.size(); ++i) run(Parts{bytes.substr(0, i), bytes.substr(i)});
 }
 template <typename Parser>
 void feed_copy(Parser& parser, std::string_view piece) {
