@@ -10,6 +10,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -17,6 +18,7 @@
 
 #include "core/version.h"
 #include "daemon/api/server.h"
+#include "daemon/process/orphans.h"
 #include "daemon/process/pidfd.h"
 #include "daemon/process/session_lane.h"
 
@@ -73,6 +75,12 @@ int serve(const DaemonOptions& options) {
   sigemptyset(&ends);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, number);
   sigprocmask(SIG_BLOCK, &ends, nullptr);
+  sigset_t child_ends;
+  sigemptyset(&child_ends);
+  sigaddset(&child_ends, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &child_ends, nullptr);
+  const int children = signalfd(-1, &child_ends, SFD_CLOEXEC);
+  become_parent_of_orphans();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ,
          SIG_IGN);  // a write beyond the file size limit then fails, and the error is reported
@@ -106,8 +114,14 @@ int serve(const DaemonOptions& options) {
     }
     close(options.ready_fd);
   }
-  pollfd watched[3] = {{signals, POLLIN, 0}, {shutdown, POLLIN, 0}, {client, POLLIN, 0}};
-  while (poll(watched, 3, -1) <= 0) {
+  pollfd watched[4] = {
+      {children, POLLIN, 0}, {signals, POLLIN, 0}, {shutdown, POLLIN, 0}, {client, POLLIN, 0}};
+  const auto is_over = [&watched] {
+    return std::any_of(watched + 1, watched + 4, [](const pollfd& fd) { return fd.revents != 0; });
+  };
+  while (poll(watched, 4, -1) <= 0 || !is_over()) {
+    signalfd_siginfo ended;
+    if (watched[0].revents != 0 && read(children, &ended, sizeof ended) > 0) reap_orphans();
   }
   server.value().reset();
   unlink(address.c_str());

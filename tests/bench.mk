@@ -71,6 +71,8 @@ bench-run:
 	  $(PYTHON) tests/bench/execution_bench.py --application $(application) $(WITHOUT_WAITS_$(application)) --executions 60 --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed $(application)"; )\
 	echo "== a call site of Node, and its start"; \
 	  $(PYTHON) tests/bench/node_index_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed node"; \
+	echo "== an exploration beside 1,000 slow connections to the API"; \
+	  $(PYTHON) tests/bench/crowd_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed crowd"; \
 	echo "== what attaching costs (eBPF)"; \
 	  $(PYTHON) tests/bench/attach_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed attach"; \
 	echo "== the search alone"; \

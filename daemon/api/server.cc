@@ -1,22 +1,27 @@
 #include "daemon/api/server.h"
 
-#include <httplib.h>
-#include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cctype>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <iostream>
 #include <mutex>
-#include <thread>
 
 #include "core/index/execution_index.h"
 #include "daemon/agents/call_name.h"
+#include "daemon/api/http_server.h"
 #include "daemon/api/session_request.h"
+#include "daemon/api/waiting_room.h"
+#include "daemon/base/random.h"
 #include "daemon/config/grpc_name.h"
 #include "daemon/explore/rpc_row.h"
 #include "daemon/page/file.h"
+#include "daemon/process/process_table.h"
 #include "daemon/report/redact.h"
 
 namespace filibuster {
@@ -25,19 +30,12 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::chrono::milliseconds kNewsWait{1000};
-// Each long poll and each kept-alive connection holds a thread.
-constexpr size_t kServerThreads = 16;
+// From the whole head of a request to the end of its answer. Whoever has the token may be slow.
+constexpr std::chrono::milliseconds kStrangerLimit{5'000}, kLimit{20'000};
 
-// 128 random bits in hexadecimal.
-std::string make_token() {
-  Hash128 bits;
-  auto* bytes = reinterpret_cast<char*>(&bits);
-  for (size_t have = 0; have < sizeof bits;) {
-    const ssize_t size = getrandom(bytes + have, sizeof bits - have, 0);
-    if (size > 0) have += static_cast<size_t>(size);
-  }
-  return to_hex(bits);
-}
+// How long a user is known to have a process of this daemon, and how often that is searched: 20 times a second.
+constexpr std::chrono::milliseconds kUserLimit{1'000}, kSearchPeriod{1'000};
+constexpr size_t kSearches = 20;
 
 // The lane whose token the request carries; nullopt: none.
 std::optional<uint32_t> lane_of(const httplib::Request& request, const std::string& token) {
@@ -45,6 +43,34 @@ std::optional<uint32_t> lane_of(const httplib::Request& request, const std::stri
   constexpr std::string_view kBearer = "Bearer ";
   if (!given.starts_with(kBearer)) return std::nullopt;
   return lane_of_token(std::string_view(given).substr(kBearer.size()), token);
+}
+
+// What the head of a request asks for. It only chooses the threads that answer it: whether the request is answered is
+// decided when it is read.
+RequestKind kind_of(std::string_view head, const std::string& token) {
+  constexpr std::string_view kBearer = "Bearer ";
+  bool is_known = false;
+  for (size_t at = head.find(kBearer); at != std::string_view::npos && !is_known;
+       at = head.find(kBearer, at)) {
+    at += kBearer.size();
+    is_known =
+        lane_of_token(head.substr(at, head.find_first_of("\r\n", at) - at), token).has_value();
+  }
+  if (!is_known) return RequestKind::kStranger;
+  const std::string_view path = head.substr(0, head.find_first_of("?\r"));
+  if (!path.starts_with("GET /v1/sessions/")) return RequestKind::kQuestion;
+  return path.find("/progress") != std::string_view::npos ? RequestKind::kProgress
+                                                          : RequestKind::kPage;
+}
+
+// The user that `sudo` started this daemon for; -1: none. Such a user opens the page in a browser of their own.
+uid_t user_of_sudo() {
+  const char* const text = geteuid() == 0 ? getenv("SUDO_UID") : nullptr;
+  uid_t uid = 0;
+  if (text == nullptr) return static_cast<uid_t>(-1);
+  const char* const end = text + strlen(text);
+  const auto [at, error] = std::from_chars(text, end, uid);
+  return error == std::errc() && at == end ? uid : static_cast<uid_t>(-1);
 }
 
 // True for a name that can only mean this machine, with or without a port ("127.0.0.1:8000"). This
@@ -126,9 +152,7 @@ Result<FaultQuery> read_query(const httplib::Request& request) {
 struct ApiServer::State {
   DaemonContext context;
   Shutdown shutdown;
-  httplib::Server server;
-  std::thread thread;
-  std::atomic<bool> ended{false};    // the thread does not serve any more
+  HttpServer server;
   std::optional<PageTemplate> page;  // nullopt: `page_problem` says why
   std::string page_problem;
   std::mutex mutex;
@@ -146,6 +170,24 @@ struct ApiServer::State {
   }
   void create(const httplib::Request& request, httplib::Response& response);
   void routes();
+  // Some tests and services change their user. Called by one thread.
+  bool admits(uid_t uid) {
+    if (uid == user_of_sudo()) return true;
+    const auto now = std::chrono::steady_clock::now();
+    if (uid == admitted && now - admitted_at < kUserLimit) return true;
+    // The search of processes takes a moment, which no flood of another user may take again and again.
+    while (!searches.empty() && now - searches.front() >= kSearchPeriod) searches.pop_front();
+    if (searches.size() >= kSearches) return false;
+    searches.push_back(now);
+    if (!has_descendant_of(uid)) return false;
+    admitted = uid;
+    admitted_at = now;
+    return true;
+  }
+  uid_t admitted = static_cast<uid_t>(-1);
+  std::chrono::steady_clock::time_point admitted_at;
+  std::deque<std::chrono::steady_clock::time_point> searches;  // the last ones
+  std::unique_ptr<WaitingRoom> room;  // the last member: it ends before what its threads use
 };
 
 void ApiServer::State::create(const httplib::Request& request, httplib::Response& response) {
@@ -178,9 +220,6 @@ void ApiServer::State::create(const httplib::Request& request, httplib::Response
 void ApiServer::State::routes() {
   using httplib::Request;
   using httplib::Response;
-  server.new_task_queue = [] { return new httplib::ThreadPool(kServerThreads); };
-  server.set_tcp_nodelay(true);      // head and body are two writes
-  server.set_keep_alive_timeout(1);  // seconds; stopping waits for idle connections this long
   server.set_pre_routing_handler([this](const Request& request, Response& response) {
     if (const std::string why = foreign(request); !why.empty()) {
       answer_error(response, 403, "the request is refused: " + why);
@@ -318,25 +357,29 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(DaemonContext context, Shutd
   auto state = std::make_unique<State>();
   state->context = std::move(context);
   state->shutdown = std::move(shutdown);
-  state->context.token = make_token();
+  state->context.token = random_hexadecimal();
   if (auto page = PageTemplate::load(state->context.preload)) {
     state->page = std::move(page).value();
   } else {
     state->page_problem = page.error().message;
   }
   state->routes();
-  const int port = state->server.bind_to_any_port("127.0.0.1");
-  if (port <= 0) return Error{"cannot listen on a port of 127.0.0.1"};
-  state->context.api_port = static_cast<uint16_t>(port);
-  state->context.api_url = "http://127.0.0.1:" + std::to_string(port);
-  state->thread = std::thread([raw = state.get()] {
-    raw->server.listen_after_bind();
-    raw->ended = true;
-  });
-  // The library forgets a stop() that comes before it listens.
-  while (!state->server.is_running() && !state->ended) {
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  }
+  WaitingRoom::Options options;
+  options.kind = [raw = state.get()](std::string_view head) {
+    return kind_of(head, raw->context.token);
+  };
+  options.serve = [raw = state.get()](Connection* connection, RequestKind kind) {
+    const bool is_stranger = kind == RequestKind::kStranger;
+    return raw->server.serve(connection, /*is_last=*/is_stranger,
+                             is_stranger ? kStrangerLimit : kLimit);
+  };
+  options.admits = [raw = state.get()](uid_t uid) { return raw->admits(uid); };
+  options.warn = [](const std::string& text) { std::cerr << "filibusterd: " << text << std::endl; };
+  auto room = WaitingRoom::open(std::move(options));
+  if (!room) return room.error();
+  state->context.api_port = room.value()->port();
+  state->context.api_url = "http://127.0.0.1:" + std::to_string(room.value()->port());
+  state->room = std::move(room).value();
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(state)));
 }
 
@@ -349,8 +392,7 @@ ApiServer::~ApiServer() {
   if (session) session->stop();
   // Whoever waits for news gets the end of the session before the server goes.
   while (session && session->running()) session->news(UINT64_MAX, kNewsWait);
-  state_->server.stop();
-  if (state_->thread.joinable()) state_->thread.join();
+  state_->room.reset();
 }
 
 const std::string& ApiServer::url() const {

@@ -268,6 +268,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   note_old_connections(before, &result.record);
   result.phases = phases_of(result.record, {asked_ns, started_ns, ended_ns, clock_ns()});
   owned_->forget(running.pid());
+  owned_->keep_orphans();
   result.ended = services_->take_ended(suspects(result.record));
   if (auto attached = services_->check_attached(); !attached) return attached.error();
   auto gone = ended_by_hand(by_hand);

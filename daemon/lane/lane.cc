@@ -57,7 +57,18 @@ Lane::Lane(const Options& options, EventSink sink)
       owned_(options.root, options.number),
       ports_(options.config, options.ports, options.meaning_of_moved_port, &place_) {}
 
-Lane::~Lane() = default;
+Lane::~Lane() {
+  services_.reset();  // what it stops may leave orphans
+  end_orphans();
+}
+
+void Lane::end_orphans() {
+  for (const std::string& alive : filibuster::end_orphans(place_)) {
+    sink_({{"type", "warning"},
+           {"text", "cannot end " + alive + ", which goes on after the session"}});
+  }
+  owned_.set_mark("");
+}
 
 Result<std::unique_ptr<Lane>> Lane::make(const Options& options, EventSink sink) {
   std::unique_ptr<Lane> lane(new Lane(options, std::move(sink)));
@@ -65,6 +76,8 @@ Result<std::unique_ptr<Lane>> Lane::make(const Options& options, EventSink sink)
     lane->sink_(
         {{"type", "warning"}, {"text", "ended " + ended + ", left behind by an earlier daemon"}});
   }
+  lane->place_.owner_mark = make_owner_mark();
+  lane->owned_.set_mark(lane->place_.owner_mark);
   if (options.number == 0) fail_point("session");
   if (auto started = lane->start_hub(options); !started) return started.error();
   auto preload = lane->usable_preload(options.preload);
@@ -150,6 +163,7 @@ void Lane::keep_ports(LanePorts::Keep which) {
 void Lane::stop_services() {
   fail_point("ended");
   services_->stop_all();
+  end_orphans();
   make_root_private(place_.root);  // services may have written what they measured
 }
 

@@ -76,6 +76,7 @@ class Lane {
  private:
   Lane(const Options& options, EventSink sink);
   Result<void> start_hub(const Options& options);
+  void end_orphans();
   Result<std::string> usable_preload(const std::string& preload) const;
 
   const Config& config_;

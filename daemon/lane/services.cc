@@ -201,6 +201,7 @@ Result<Process> Services::start_process(Running* service) {
 
 Result<void> Services::start(Running* service) {
   const ServiceConfig& config = *service->config;
+  if (service->process) end_its_orphans(*service);
   auto process = start_process(service);
   if (!process) return process.error();
   service->process.emplace(std::move(process).value());
@@ -310,7 +311,7 @@ Result<std::vector<ServiceEnd>> Services::prepare_execution() {
   for (Running& service : services_) {
     const auto policy = service.config->restart;
     if (policy == ServiceConfig::Restart::kEach && service.process && !service.ended) {
-      stop(&service);
+      stop(&service, stop_grace());
       service.ended = true;
     }
     if (!service.ended) continue;
@@ -335,7 +336,7 @@ Result<bool> Services::begin_coverage(coverage::Phase phase) {
   }
   for (auto service = services_.rbegin(); service != services_.rend(); ++service) {
     if (service->config->runs_already()) continue;
-    if (service->process && !service->ended) stop(&*service);
+    if (service->process && !service->ended) stop(&*service, stop_grace());
     service->ended = true;
   }
   if (auto begun = coverage_->begin(phase); !begun) return begun.error();
@@ -346,9 +347,12 @@ Result<bool> Services::begin_coverage(coverage::Phase phase) {
   return true;
 }
 
-void Services::stop(Running* service) {
-  const ExitStatus status =
-      service->process->stop(coverage_ != nullptr ? kCoverageGrace : kStopGrace);
+milliseconds Services::stop_grace() const {
+  return coverage_ != nullptr ? kCoverageGrace : kStopGrace;
+}
+
+void Services::stop(Running* service, milliseconds grace) {
+  const ExitStatus status = service->process->stop(grace);
   if (coverage_ != nullptr && status.signalled && status.code == SIGKILL) {
     coverage_->note_lost(service->config->name, "did not end in time and had to be killed");
   }
@@ -356,15 +360,23 @@ void Services::stop(Running* service) {
   detach(service);
 }
 
+// What it put into another session or group, and left there, may hold its ports. The process that is started ahead has
+// the same mark, and what that starts is not to be ended.
+void Services::end_its_orphans(const Running& service) {
+  if (!service.next) end_orphans(lane_, service.config->name);
+}
+
 void Services::stop_all() {
   // All are asked at once, so that stopping takes as long as the slowest.
   for (Running& service : services_) {
     if (service.process && !service.ended) service.process->ask_to_end();
   }
+  const auto kill_at = Clock::now() + stop_grace();
   for (auto service = services_.rbegin(); service != services_.rend(); ++service) {
     if (!service->process) continue;
     if (!service->ended) {
-      stop(&*service);
+      const auto left = std::chrono::ceil<milliseconds>(kill_at - Clock::now());
+      stop(&*service, std::max(left, milliseconds(0)));
       tell(*service, "exited", "stopped");
     }
     service->process.reset();

@@ -103,7 +103,9 @@ class Services {
   bool is_ready(const Running& service, const ReadyCheck& ready, uint16_t port) const;
   uint16_t ready_port(const ServiceConfig& service) const;
   Error start_error(const Running& service, const std::string& what) const;
-  void stop(Running* service);
+  void stop(Running* service, std::chrono::milliseconds grace);
+  void end_its_orphans(const Running& service);
+  std::chrono::milliseconds stop_grace() const;
   void tell(const Running& service, const std::string& state, const std::string& detail);
 
   const Config& config_;

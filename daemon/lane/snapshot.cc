@@ -177,6 +177,15 @@ Snapshot::State Snapshot::take_hello() {
   return State::kReady;
 }
 
+// An orphan of this lane that starts a program has this daemon for its parent, too, and the same variable: it takes itself
+// for the process that was started here. It goes on as it is.
+void Snapshot::send_on(UniqueFd socket) {
+  const UniqueFd log(::open(log_path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  send_command(socket.get(), SnapshotOrder::kGo, log.get());
+  // Closing a socket whose greeting nobody has read would take the order back.
+  sent_on_.push_back(std::move(socket));
+}
+
 Snapshot::State Snapshot::wait_ready(milliseconds limit, int wake_fd) {
   for (const auto end = Clock::now() + limit; !ready_;) {
     const int waited = socket_.valid() ? socket_.get() : listener_.get();
@@ -185,7 +194,12 @@ Snapshot::State Snapshot::wait_ready(milliseconds limit, int wake_fd) {
     const int ready = ::poll(watched, 3, static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000)));
     if (ready > 0 && watched[0].revents != 0) {
       if (socket_.valid()) return take_hello();
-      socket_ = UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      Peer peer;
+      if (socket.valid() && peer_of(socket.get(), &peer) && peer.pid == process_->pid())
+        socket_ = std::move(socket);
+      else if (socket.valid())
+        send_on(std::move(socket));
       continue;
     }
     if (ready > 0 && watched[2].revents != 0) return State::kStopped;

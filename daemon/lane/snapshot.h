@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "daemon/base/descriptors.h"
@@ -62,11 +63,13 @@ class Snapshot {
   class Forked;
   Snapshot() = default;
   State take_hello();
+  void send_on(UniqueFd socket);
   Result<UniqueFd> begin_log(const std::string& log, bool append) const;
 
   OwnedProcesses* owned_ = nullptr;
   std::optional<Process> process_;
   UniqueFd listener_, socket_;
+  std::vector<UniqueFd> sent_on_;  // of processes that are not this one
   std::string socket_path_, log_path_;
   bool ready_ = false;
   std::string obstacle_;

@@ -1,6 +1,5 @@
 #include "daemon/process/process.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,8 +14,10 @@
 #include <utility>
 
 #include "daemon/base/file_text.h"
+#include "daemon/process/children.h"
 #include "daemon/process/direct_command.h"
 #include "daemon/process/pidfd.h"
+#include "daemon/process/process_table.h"
 
 namespace filibuster {
 namespace {
@@ -32,25 +33,14 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-// True if a process of this group runs, besides the leader, which has ended. (proc(5): after the name
-// in parentheses come state, parent and group.)
+// True if a process of this group runs, besides the leader, which has ended.
 bool group_goes_on(pid_t group) {
-  DIR* const folder = opendir("/proc");
-  if (folder == nullptr) return false;
   bool found = false;
-  while (const dirent* entry = readdir(folder)) {
-    const pid_t pid = atoi(entry->d_name);
-    if (pid <= 0 || pid == group) continue;
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    const std::string text = text_of(file);
-    const size_t name_end = text.rfind(')');
-    char state = 0;
-    int parent = 0, of = 0;
-    found = found || (name_end != std::string::npos &&
-                      sscanf(text.c_str() + name_end + 1, " %c %d %d", &state, &parent, &of) == 3 &&
-                      of == group && state != 'Z' && state != 'X');
-  }
-  closedir(folder);
+  for_each_process([&](pid_t pid) {
+    if (found || pid == group) return;
+    const auto stat = process_stat(pid);
+    found = stat && stat->group == group && !stat->has_ended();
+  });
   return found;
 }
 
@@ -130,6 +120,7 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
 
   pid_t pid = 0;
   int error = ENOENT;
+  auto starting = OwnChildren::get().changing();
   if (const auto direct = direct_command(options.argv, options.environment, options.directory)) {
     error = posix_spawn(&pid, direct->program.c_str(), &actions, &attributes,
                         pointers(direct->argv).data(), pointers(direct->environment).data());
@@ -139,6 +130,8 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
     error = posix_spawnp(&pid, program.c_str(), &actions, &attributes,
                          pointers(options.argv).data(), pointers(options.environment).data());
   }
+  if (error == 0) OwnChildren::get().add(pid);
+  starting.unlock();
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(log);
@@ -152,6 +145,7 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
     const std::string reason = strerror(errno);
     kill(-pid, SIGKILL);
     waitpid(pid, nullptr, 0);
+    OwnChildren::get().remove(pid);
     return Error{"cannot watch '" + program + "' (pidfd_open: " + reason + ")"};
   }
   Process process(pid, pidfd);
@@ -170,7 +164,7 @@ Process::Process(Process&& other) noexcept
 
 Process& Process::operator=(Process&& other) noexcept {
   if (this != &other) {
-    if (pidfd_ >= 0) close(pidfd_);
+    give_up();
     pid_ = std::exchange(other.pid_, 0);
     pidfd_ = std::exchange(other.pidfd_, -1);
     start_time_ = other.start_time_;
@@ -182,6 +176,11 @@ Process& Process::operator=(Process&& other) noexcept {
 }
 
 Process::~Process() {
+  give_up();
+}
+
+void Process::give_up() {
+  if (pid_ > 0 && !status_) OwnChildren::get().remove(pid_);
   if (pidfd_ >= 0) close(pidfd_);
 }
 
@@ -199,7 +198,11 @@ std::optional<ExitStatus> Process::poll_exit() {
     poll(nullptr, 0, kRestPollMs);
   }
   kill(-pid_, SIGKILL);
-  waitid(P_PIDFD, id, &info, WEXITED | WNOHANG);
+  {
+    const auto reaping = OwnChildren::get().changing();
+    waitid(P_PIDFD, id, &info, WEXITED | WNOHANG);
+    OwnChildren::get().remove(pid_);
+  }
   // A killed server of the group accepts connections until it is gone, and would answer for the next one.
   for (const auto limit = Clock::now() + kKilledRest;
        kill(-pid_, 0) == 0 && Clock::now() < limit && group_goes_on(pid_);) {

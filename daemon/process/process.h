@@ -49,7 +49,7 @@ class Process {
   static Result<Process> spawn(const SpawnOptions& options);
   Process(Process&& other) noexcept;
   Process& operator=(Process&& other) noexcept;
-  ~Process();  // closes the pidfd; does not end the process
+  ~Process();  // does not end the process: if it goes on, it is an orphan of this daemon (orphans.h)
 
   pid_t pid() const { return pid_; }
   uint64_t start_time() const { return start_time_; }
@@ -69,6 +69,7 @@ class Process {
 
  private:
   Process(pid_t pid, int pidfd) : pid_(pid), pidfd_(pidfd) {}
+  void give_up();
   pid_t pid_ = 0;
   int pidfd_ = -1;
   uint64_t start_time_ = 0;

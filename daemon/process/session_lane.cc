@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <netdb.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,7 +15,8 @@
 
 #include "core/protocol/lane_memory.h"
 #include "daemon/base/fail_point.h"
-#include "daemon/process/pidfd.h"
+#include "daemon/process/orphans.h"
+#include "daemon/process/process_table.h"
 
 extern char** environ;
 
@@ -26,35 +25,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kLeftoverGraceMs = 2000;  // between SIGTERM and SIGKILL
+constexpr std::chrono::milliseconds kLeftoverGrace{2000};  // between SIGTERM and SIGKILL
 
 std::string boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string text;
   std::getline(file, text);
   return text;
-}
-
-void end_process(pid_t pid, uint64_t start_time) {
-  const int pidfd = pidfd_open(pid, 0);
-  // The start time is compared after the pidfd is open: from then on the pid cannot become another
-  // process's.
-  if (pidfd < 0 || process_start_time(pid) != start_time) {
-    if (pidfd >= 0) close(pidfd);
-    return;
-  }
-  const bool leads_group = getpgid(pid) == pid;
-  const auto send = [&](int signal_number) {
-    if (leads_group) kill(-pid, signal_number);
-    pidfd_send_signal(pidfd, signal_number, nullptr, 0);
-  };
-  pollfd ended{pidfd, POLLIN, 0};
-  send(SIGTERM);
-  if (poll(&ended, 1, kLeftoverGraceMs) <= 0) {
-    send(SIGKILL);
-    poll(&ended, 1, kLeftoverGraceMs);
-  }
-  close(pidfd);
 }
 
 }  // namespace
@@ -140,6 +117,7 @@ Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
     if (!value) return Error{"env " + name + " of '" + service + "': " + value.error().message};
     set_variable(&out, name, value.value());
   }
+  if (!lane.owner_mark.empty()) set_variable(&out, kOwnerVariable, lane.owner_mark + ":" + service);
   if (interpose == Interpose::kNo) return out;
   std::string preload = lane.preload;
   if (!asan_runtime.empty()) preload = asan_runtime + ":" + preload;
@@ -229,6 +207,49 @@ Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionL
   return rows;
 }
 
+// The init of a container gets the orphans of whatever runs there.
+static bool has_only_our_orphans() {
+  return getpid() != 1;
+}
+
+std::vector<std::string> end_orphans(const SessionLane& lane, const std::string& name) {
+  const auto find = [&] {
+    std::vector<MarkedProcess> found = orphans();
+    std::erase_if(found, [&](const MarkedProcess& orphan) {
+      if (orphan.mark.empty()) return lane.number != 0 || !name.empty() || !has_only_our_orphans();
+      return orphan.mark != lane.owner_mark || (!name.empty() && orphan.started_by != name);
+    });
+    return found;
+  };
+  std::vector<std::string> out;
+  for (const MarkedProcess& orphan : end_processes(find, kLeftoverGrace).alive)
+    out.push_back(to_text(orphan));
+  return out;
+}
+
+void OwnedProcesses::set_mark(const std::string& mark) {
+  mark_ = mark;
+  std::erase_if(rows_, [](const Row& row) { return row.is_orphan; });
+  write();
+}
+
+void OwnedProcesses::keep_orphans() {
+  std::vector<Row> rows = rows_;
+  std::erase_if(rows, [](const Row& row) { return row.is_orphan; });
+  for (const MarkedProcess& orphan : orphans()) {
+    const bool is_ours =
+        orphan.mark.empty() ? lane_ == 0 && has_only_our_orphans() : orphan.mark == mark_;
+    if (is_ours)
+      rows.push_back({orphan.program, orphan.pid, orphan.start_time, /*is_orphan=*/true});
+  }
+  const auto same = [](const Row& a, const Row& b) {
+    return a.pid == b.pid && a.start_time == b.start_time;
+  };
+  const bool changed = !std::equal(rows.begin(), rows.end(), rows_.begin(), rows_.end(), same);
+  rows_ = std::move(rows);
+  if (changed) write();
+}
+
 void OwnedProcesses::add(const std::string& name, pid_t pid, uint64_t start_time) {
   rows_.push_back({name, pid, start_time});
   write();
@@ -253,7 +274,8 @@ void OwnedProcesses::write() {
     rows.push_back({{"name", row.name}, {"pid", row.pid}, {"start_time", row.start_time}});
   }
   static const std::string boot = boot_id();
-  std::string text = dump_json({{"version", 1}, {"boot", boot}, {"processes", rows}});
+  std::string text =
+      dump_json({{"version", 1}, {"boot", boot}, {"mark", mark_}, {"processes", rows}});
   const size_t size = text.size();
   if (size > kPage || written_ > kPage) {
     written_ = write_file(path_, text).ok() ? size : kPage + 1;
@@ -274,37 +296,59 @@ OwnedProcesses::OwnedProcesses(const std::string& root, uint32_t lane)
 
 std::vector<std::string> OwnedProcesses::end_leftovers() {
   if (lane_ != 0) return {};
-  std::vector<std::string> ended = end_those_of(path_);
+  Leftovers left;
+  read_leftovers(path_, &left);
+  std::error_code failed;
+  std::vector<fs::path> further;
+  for (const auto& entry : fs::directory_iterator(root_, failed)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("processes-") && name.ends_with(".json")) further.push_back(entry.path());
+  }
+  for (const fs::path& path : further) read_leftovers(path, &left);
+
+  const auto find = [&left] {
+    std::vector<MarkedProcess> found = processes_marked(left.marks);
+    for (const Row& row : left.rows) {
+      const auto stat = process_stat(row.pid);
+      if (!stat || stat->start_time != row.start_time || stat->has_ended()) continue;
+      const auto same = [&](const MarkedProcess& process) { return process.pid == row.pid; };
+      if (std::any_of(found.begin(), found.end(), same)) continue;
+      MarkedProcess process;
+      process.pid = row.pid;
+      process.start_time = row.start_time;
+      process.started_by = row.name;
+      process.leads_group = stat->group == row.pid;
+      found.push_back(std::move(process));
+    }
+    return found;
+  };
+  std::vector<std::string> ended;
+  for (const MarkedProcess& process : end_processes(find, kLeftoverGrace).all)
+    ended.push_back(to_text(process));
+
+  // The files go when all has ended: a daemon that is killed meanwhile leaves the rest to the next one.
   rows_.clear();
-  if (std::error_code failed; fs::exists(path_, failed)) {
+  mark_.clear();
+  if (fs::exists(path_, failed)) {
     written_ = fs::file_size(path_, failed);
     write();
   }
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(root_, failed)) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with("processes-") || !name.ends_with(".json")) continue;
-    for (std::string& one : end_those_of(entry.path())) ended.push_back(std::move(one));
-    fs::remove(entry.path(), failed);
-  }
+  for (const fs::path& path : further) fs::remove(path, failed);
   return ended;
 }
 
-std::vector<std::string> OwnedProcesses::end_those_of(const std::string& path) {
-  std::vector<std::string> ended;
+void OwnedProcesses::read_leftovers(const std::string& path, Leftovers* out) {
   const auto text = read_file(path);
-  if (!text) return ended;
+  if (!text) return;
   const auto json = nlohmann::json::parse(text.value(), nullptr, false);
-  if (!json.is_object() || json.value("boot", "") != boot_id()) return ended;
+  if (!json.is_object() || json.value("boot", "") != boot_id()) return;
+  if (const std::string mark = json.value("mark", ""); !mark.empty()) out->marks.insert(mark);
   for (const auto& row : json.value("processes", nlohmann::json::array())) {
     if (!row.is_object()) continue;
     const auto pid = row.value("pid", 0);
     const auto start_time = row.value("start_time", uint64_t{0});
-    if (pid <= 1 || start_time == 0 || process_start_time(pid) != start_time) continue;
-    end_process(pid, start_time);
-    ended.push_back(row.value("name", "?") + " (pid " + std::to_string(pid) + ")");
+    if (pid > 1 && start_time != 0) out->rows.push_back({row.value("name", "?"), pid, start_time});
   }
-  return ended;
 }
 
 Result<void> make_private_folder(const std::string& path) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "core/result.h"
 #include "daemon/agents/agent_hub.h"
 #include "daemon/config/config.h"
+#include "daemon/process/orphans.h"
 #include "daemon/process/ports.h"
 #include "daemon/process/process.h"
 
@@ -29,6 +31,7 @@ struct SessionLane {
   std::string root;         // absolute: logs, processes.json
   std::string hub_address;  // FILIBUSTER_DAEMON
   std::string preload;      // absolute path of libfilibuster.so
+  std::string owner_mark;   // of what this lane starts (orphans.h); "": nothing is marked
   std::string api_url, token;
   uint16_t api_port = 0;
   PortMap ports;
@@ -45,7 +48,7 @@ std::string hub_folder(const SessionLane& lane);
 enum class Interpose { kYes, kNo };
 
 // The environment of a process of this lane: the daemon's own, then ports, `env` of the
-// configuration (with ${port:NAME}), FILIBUSTER_* and LD_PRELOAD where it is interposed.
+// configuration (with ${port:NAME}), the lane's mark, and FILIBUSTER_* and LD_PRELOAD where it is interposed.
 // `asan_runtime`, unless empty, comes first in LD_PRELOAD.
 Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
                                                   const std::string& service,
@@ -73,12 +76,18 @@ std::string lane_directory(const Config& config, const std::string& directory);
 // Error: the host of a service has no address.
 Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionLane& lane);
 
-// Processes started by this daemon and not seen to end, by pid and start time, in
-// ROOT/processes.json (of further lanes ROOT/processes-N.json): a later daemon ends exactly those if this
-// one is killed.
+// Ends what the lane started and what left its process groups (orphans.h): of all the lane if `name` is "", else of
+// that service alone. Returns what could not be ended. Orphans without a mark are those of lane 0, which ends last.
+std::vector<std::string> end_orphans(const SessionLane& lane, const std::string& name = "");
+
+// Processes started by this daemon and not seen to end, by pid and start time, and the mark of whatever
+// they start, in ROOT/processes.json (of further lanes ROOT/processes-N.json): a later daemon ends exactly
+// those if this one is killed.
 class OwnedProcesses {
  public:
   explicit OwnedProcesses(const std::string& root, uint32_t lane = 0);
+  // Before the first process is started: what has this mark is ended, too. "": the lane has ended all.
+  void set_mark(const std::string& mark);
   void add(const std::string& name, const Process& process) {
     add(name, process.pid(), process.start_time());
   }
@@ -87,20 +96,29 @@ class OwnedProcesses {
   // As remove(), but without a write, for the test process of every execution. Its row may stay in the
   // file until the next write: no other process has that pid and start time.
   void forget(pid_t pid);
+  // Writes down the orphans that run now: those that have this lane's mark, and in lane 0 those that have none, since
+  // nothing but these rows would tell the next daemon of them.
+  void keep_orphans();
   // Ends what an earlier daemon left behind; lane 0 does it for all lanes. Returns "users (pid 123)" for
   // each that was ended.
   std::vector<std::string> end_leftovers();
 
  private:
   void write();
-  std::vector<std::string> end_those_of(const std::string& path);
   struct Row {
     std::string name;
     pid_t pid;
     uint64_t start_time;
+    bool is_orphan = false;
   };
+  struct Leftovers {
+    std::vector<Row> rows;
+    std::set<std::string> marks;
+  };
+  static void read_leftovers(const std::string& path, Leftovers* out);
   std::string root_, path_;
   uint32_t lane_ = 0;
+  std::string mark_;
   std::vector<Row> rows_;
   size_t written_ = 0;  // bytes of the file; above a page: not known, or too long to write in place
 };
