@@ -115,7 +115,8 @@ class Command {
       std::memcpy(at, text, length);
       at += length;
     };
-    for (const char* each : {has_cause ? variable : nullptr, belongs}) {
+    const char* const variables[] = {has_cause ? variable : nullptr, belongs};
+    for (const char* each : variables) {
       if (each == nullptr) continue;
       add("export '");
       add(each);

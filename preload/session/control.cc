@@ -141,7 +141,8 @@ const WayToPage& way_to_page() {
 }
 
 const char* application_to_pass_on() {
-  return g_way.belonging == Belonging::kFolder && follows_session() ? g_application_variable
+  // Whoever follows a session has a page, and the way to it was written before.
+  return follows_session() && g_way.belonging == Belonging::kFolder ? g_application_variable
                                                                     : nullptr;
 }
 
