@@ -7,6 +7,7 @@ import pytest
 
 from by_hand import ByHand
 from conftest import PYTHON, Project, wait_until
+from processes import events
 from small_apps import APPS, config, probe, relay, url
 
 HELD = "touch started; until [ -e go ]; do sleep 0.01; done; "  # a test that begins when it is told to
@@ -105,6 +106,19 @@ def test_a_service_elsewhere_follows_no_session_and_those_that_wait_for_it_say_w
         assert f"to {tmp_path}/elsewhere. " in errors, (name, errors)
         assert f"FILIBUSTER_APPLICATION={tmp_path / name}\n" in errors, (name, errors)
     assert services.joined == [False, False]
+
+
+def test_who_watches_what_happens_hears_of_them_in_the_end(tmp_path, by_hand, things):
+    services = by_hand(tmp_path / "elsewhere")
+    project = Project(tmp_path / "shop")
+    things.append(project)
+    project.write("filibuster.json", services.configuration())
+    process = project.start("trace", "--follow", "--json")
+    next(event for event in events(process) if event["type"] == "session")
+    process.send_signal(signal.SIGINT)
+    warnings = [event["text"] for event in events(process) if event["type"] == "warning"]
+    for service in services.processes:
+        assert any(f"pid {service.pid} " in text and f"FILIBUSTER_APPLICATION={tmp_path}/shop" in text for text in warnings), warnings
 
 
 def test_programs_elsewhere_are_not_named_where_nobody_waits_for_them(tmp_path, by_hand, held):

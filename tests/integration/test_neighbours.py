@@ -2,6 +2,7 @@
 import json
 import os
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -73,13 +74,13 @@ def ask(target):
 @pytest.fixture
 def explore(made):
     """Starts an exploration in a folder, which waits for the file `go`."""
-    def start(directory, configuration=None, arguments=(), env=None):
+    def start(directory, configuration=None, arguments=(), verb="run"):
         directory.mkdir(parents=True, exist_ok=True)
         project = Project(directory)
         made.append(project)
         if configuration is not None:
             project.write("filibuster.json", configuration)
-        return project, project.start("run", *arguments, env=env)
+        return project, project.start(verb, *arguments)
     return start
 
 
@@ -131,13 +132,15 @@ def test_two_developers_two_projects_and_a_ci_runner_never_meet(tmp_path, progra
         assert list(answers) == ["ok"], (each.directory.name, answers)
 
 
-def test_faults_of_the_own_application_are_seen_by_its_load(tmp_path, programs, explore):
-    """So what the other test does not see is seen where it happens."""
+def test_what_the_own_application_meets_is_seen_at_its_front(tmp_path, programs, explore):
+    """So what its neighbours do not meet would have been seen there."""
     own = programs(tmp_path)
-    project, process = explore(tmp_path, config(own.services(), [{"name": "ask", "command": ask(url("front"))}]))
-    wait_until(lambda: (project.directory / "started").exists(), "the session runs")
-    own.under_load()
-    wait_until(lambda: (project.root / "agents").exists(), "it has agents")
+    project, process = explore(tmp_path, config(own.services(), [{"name": "ask", "command": ask(url("front"))}]), verb="trace")
+
+    def answer():
+        with urllib.request.urlopen(f"http://127.0.0.1:{own.front}/", timeout=30) as response:
+            return response.read()
+
+    wait_until(lambda: answer() == b"field", "front's call to back carries the field of the session")
     project.write("go", "")
-    process.communicate(timeout=300)
-    assert own.answers().get("field"), "the field of the session"
+    assert process.wait(timeout=60) == 0

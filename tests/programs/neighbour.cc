@@ -27,10 +27,9 @@ std::string ask(int port) {
 }
 
 std::string answer_to(const std::string& request, int target) {
-  if (!field(request, "x-filibuster").empty()) return "field";
-  if (target == 0) return "ok";
-  const std::string got = ask(target);
-  return got == "ok" || got == "field" ? got : "failed";
+  const std::string got = target == 0 ? "ok" : ask(target);
+  if (got != "ok" && got != "field") return "failed";
+  return field(request, "x-filibuster").empty() ? got : "field";
 }
 
 void serve_one(int fd, int target) {
