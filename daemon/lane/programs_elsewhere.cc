@@ -19,7 +19,7 @@ using attach::Proc;
 using attach::ProcessTable;
 
 constexpr const char kLibrary[] = "libfilibuster.so";
-constexpr size_t kTold = 3;
+constexpr size_t kTold = 8;
 
 // The value of a variable in the environment with which a process was started; "": it has none.
 std::string variable(const std::string& environment, const std::string& name) {
