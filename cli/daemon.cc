@@ -19,8 +19,8 @@ void announce(const std::string& root) {
   if (!address) return;
   std::printf(
       "daemon at %s (pid %lld), root %s\n"
-      "start services below the folder of their filibuster.json (or with FILIBUSTER_APPLICATION,\n"
-      "see filibuster(1)), then a run that joins:\n"
+      "start services where the run is started or below the folder of its filibuster.json (or\n"
+      "with FILIBUSTER_APPLICATION, see filibuster(1)), then a run that joins:\n"
       "  LD_PRELOAD=%s FILIBUSTER_SERVICE=users ./users &\n"
       "  filibuster run --root %s --service users -- ./their_test\n",
       address->url.c_str(), static_cast<long long>(address->pid), root.c_str(),
@@ -73,7 +73,7 @@ const Verb kDaemonVerb = {
     "  LD_PRELOAD=libfilibuster.so FILIBUSTER_SERVICE=users ./users &\n"
     "  filibuster run --service users -- ./their_test\n"
     "\nServices join the session of their application: the nearest folder upwards with a\n"
-    "filibuster.json, or what FILIBUSTER_APPLICATION says on both sides.\n"
+    "filibuster.json, else the folder itself, or what FILIBUSTER_APPLICATION says on both sides.\n"
     "\nExit status: 0 ended by a signal, 2 usage, 3 environment; filibuster(1) has the table.\n",
     "", declare_daemon};
 

@@ -6,13 +6,14 @@
 //   otherwise, in /dev/shm/filibuster-<uid> (a 0700 directory), by the application of the process:
 //     control-<hash of its name>  the application is FILIBUSTER_APPLICATION, else the nearest
 //                                 directory upwards, from the one it was started in, with a
-//                                 filibuster.json
-//     control                     the process has no application
-// An agent creates its page if it is missing, so that a daemon started later can fill it.
+//                                 filibuster.json, else the directory itself
+// An agent creates its page if it is missing, so that a daemon started later can fill it. A process
+// whose directory is not known has no page there, and follows no session.
 //
-// A session announces itself on DIR/control, on the page of its application, and on `control` if it
-// waits for services that somebody else starts. An agent follows the only session of its page until
-// that session ends, whatever begins meanwhile. If there are several, it follows none, and tells each.
+// A session announces itself on DIR/control, and on the page of its application. An agent follows the
+// only session of its page until that session ends, whatever begins meanwhile. If there are several, it
+// follows none, and tells each. The session refuses whom it does not list (messages.h Refusal), and whose
+// directory only has the path of its own (in another root directory, say).
 //
 // A process that changes its user, or its root directory, keeps the page that it has attached, and so do
 // its children; but it cannot open the session's socket any more. It knocks at the door then, an abstract
@@ -30,7 +31,7 @@
 namespace filibuster {
 
 inline constexpr uint64_t kControlMagic = 0x4c52544342494c46ull;  // "FLIBCTRL"
-inline constexpr uint16_t kProtocolMajor = 10;
+inline constexpr uint16_t kProtocolMajor = 11;
 inline constexpr uint16_t kProtocolMinor = 0;
 inline constexpr uint32_t kControlPageSize = 4096;
 inline constexpr char kUserControlDirPrefix[] = "/dev/shm/filibuster-";  // + uid

@@ -26,6 +26,13 @@ inline constexpr uint32_t kHandOffMagic = 0x46464f48;  // "HOFF"
 // In Hello::notes of the proxy of an attached service.
 inline constexpr char kAttachedNote[] = "attached by eBPF";
 
+// How a process has come to its control page (control_page.h).
+enum class Belonging : uint32_t {
+  kStarted = 0,   // FILIBUSTER_DAEMON: the session has started it, or what started it
+  kVariable = 1,  // FILIBUSTER_APPLICATION names its application
+  kFolder = 2,    // a folder does
+};
+
 struct Hello {
   uint32_t magic = kHelloMagic;
   uint16_t major = kProtocolMajor;
@@ -42,6 +49,10 @@ struct Hello {
   uint32_t sessions = 1;
   // Of the session's slot, at the door (control_page.h); zeros elsewhere.
   uint8_t token[kTokenSize] = {};
+  Belonging belonging = Belonging::kStarted;
+  // Belonging::kFolder: which folder it is (stat), since processes with other root directories have
+  // other folders by the same path.
+  uint64_t folder_device = 0, folder_inode = 0;
 };
 
 enum class Refusal : uint32_t {
@@ -49,7 +60,9 @@ enum class Refusal : uint32_t {
   kVersion = 1,
   kNoSession = 2,
   kLane = 3,
-  kUndecided = 4
+  kUndecided = 4,
+  kNotListed = 5,     // the session lists its services, and this is none of them
+  kAnotherFolder = 6  // the folder has the path of the session's, and is another one
 };
 
 struct Welcome {

@@ -117,8 +117,7 @@ Result<void> Hub::open() {
                                          : options_.user_directory;
   if (auto opened = pages_.open({.directory = options_.directory,
                                  .user_directory = user_directory,
-                                 .application = options_.application,
-                                 .takes_anyone = options_.takes_anyone},
+                                 .application = options_.application},
                                 &note);
       !opened) {
     return opened;
@@ -151,6 +150,7 @@ Result<void> Hub::open() {
                                                 .lane = lane_.get(),
                                                 .pages = &pages_,
                                                 .application = &options_.application,
+                                                .services = &options_.services,
                                                 .recorder = &recorder_,
                                                 .host = this});
   epoll_event wake{};

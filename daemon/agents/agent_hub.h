@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,8 +60,8 @@ struct HubOptions {
   std::string user_directory;
   // Processes that were started by hand join the session by the name of their application.
   std::string application;
-  // Processes that have no application may join, too; they do if no other session takes them.
-  bool takes_anyone = true;
+  // The names of those that may, and of what they start; none: all of the application may.
+  std::set<std::string> services;
 };
 
 enum class StackLines : uint8_t { kOfAll, kOfInjected };
@@ -106,7 +107,7 @@ class AgentHub {
   // `lines` names are symbolized; the others are as agents send them.
   virtual ExecutionRecord snapshot(StackLines lines) = 0;
 
-  // Sessions that processes which are started by hand could follow as well as this one.
+  // Sessions of the same application: processes that are started by hand could follow them as well as this one.
   virtual std::vector<OtherSession> others() const = 0;
   virtual std::vector<AgentRecord> agents() const = 0;
   virtual bool has_agent(uint32_t pid) const = 0;

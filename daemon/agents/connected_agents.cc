@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <climits>
 #include <utility>
 
+#include "daemon/attach/proc.h"
 #include "daemon/base/fail_point.h"
 
 namespace filibuster {
@@ -30,6 +32,13 @@ std::string executable_of(pid_t pid) {
   const ssize_t size =
       ::readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), path, sizeof path);
   return size > 0 ? printable({path, static_cast<size_t>(size)}) : "unknown program";
+}
+
+// 0: not known.
+pid_t parent_of(pid_t pid) {
+  attach::ProcessRow row;
+  return attach::parse_stat(attach::Proc().text(std::to_string(pid) + "/stat"), &row) ? row.parent
+                                                                                      : 0;
 }
 
 }  // namespace
@@ -162,6 +171,22 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   Welcome welcome;
   welcome.generation = hub_.pages->generation();
   welcome.refused = static_cast<uint32_t>(greeting.refusal);
+  if (greeting.refusal == Refusal::kNone || greeting.refusal == Refusal::kUndecided) {
+    if (const Refusal refusal = why_not_taken(greeting, pid); refusal != Refusal::kNone) {
+      // Nothing is said of others: they are none of this session's business.
+      if (refusal == Refusal::kAnotherFolder && hub_.services->contains(greeting.service)) {
+        hub_.recorder->problem(
+            greeting.service + ", " + who + ", was started in another folder than " +
+            *hub_.application +
+            ", though by the same path (in a container, or with another root directory), so it is "
+            "not interposed. Start it with FILIBUSTER_APPLICATION=" +
+            *hub_.application + " if it belongs to this session");
+      }
+      welcome.refused = static_cast<uint32_t>(refusal);
+      send_welcome(agent->watched.get(), welcome, -1, -1);
+      return false;
+    }
+  }
   if (greeting.refusal == Refusal::kUndecided) {
     hub_.recorder->problem(undecided(who, greeting.service));
     return false;
@@ -205,20 +230,34 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   return true;
 }
 
+Refusal ConnectedAgents::why_not_taken(const Greeting& greeting, pid_t pid) const {
+  if (greeting.hello.belonging == Belonging::kStarted) return Refusal::kNone;
+  if (greeting.hello.belonging == Belonging::kFolder) {
+    struct stat ours {};
+    if (::stat(hub_.application->c_str(), &ours) != 0 ||
+        ours.st_dev != greeting.hello.folder_device || ours.st_ino != greeting.hello.folder_inode)
+      return Refusal::kAnotherFolder;
+  }
+  const bool listed = hub_.services->empty() || hub_.services->contains(greeting.service);
+  return listed || is_descendant(pid) ? Refusal::kNone : Refusal::kNotListed;
+}
+
+bool ConnectedAgents::is_descendant(pid_t pid) const {
+  constexpr int kMostLevels = 64;
+  for (int level = 0; level < kMostLevels && pid > 1; ++level) {
+    if (pid == ::getpid() || (level > 0 && has_registered(static_cast<uint32_t>(pid)))) return true;
+    pid = parent_of(pid);
+  }
+  return false;
+}
+
 // What to say of a process that was started by hand and could follow several sessions.
 std::string ConnectedAgents::undecided(const std::string& who, const std::string& service) const {
   const std::vector<OtherSession> others = hub_.pages->others();
-  const bool same = std::any_of(others.begin(), others.end(), [&](const OtherSession& other) {
-    return other.application == *hub_.application;
-  });
   return service + ", " + who + ", could follow this session (application " + *hub_.application +
          ") or another one" + (others.empty() ? "" : " (" + to_text(others) + ")") +
-         ", so it follows none and is not interposed. " +
-         (same
-              ? "Give this session and its services a name of their own: FILIBUSTER_APPLICATION in "
-                "the environment of both"
-              : "Start it with FILIBUSTER_APPLICATION=" + *hub_.application +
-                    " if it belongs to this one");
+         ", so it follows none and is not interposed. Give this session and its services a name of "
+         "their own: FILIBUSTER_APPLICATION in the environment of both";
 }
 
 bool ConnectedAgents::goes_on_unheard(uint32_t id, Agent* agent, const std::string& why) {

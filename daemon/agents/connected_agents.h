@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,6 +49,7 @@ class ConnectedAgents {
     const LaneWriter* lane = nullptr;
     const ControlPages* pages = nullptr;
     const std::string* application = nullptr;
+    const std::set<std::string>* services = nullptr;  // HubOptions
     Recorder* recorder = nullptr;
     Host* host = nullptr;
   };
@@ -104,6 +106,10 @@ class ConnectedAgents {
   void read(uint32_t id);
   // False: the connection is to be closed.
   bool greet(uint32_t id, Agent* agent, const Message& message);
+  // Why the session does not take a process that was started by hand; kNone: it does.
+  Refusal why_not_taken(const Greeting& greeting, pid_t pid) const;
+  // Was the process started by one that takes part, or by this daemon?
+  bool is_descendant(pid_t pid) const;
   std::string undecided(const std::string& who, const std::string& service) const;
   void drop(Agent* agent, const std::string& why);
   // Drops an agent whose process lives on, and waits for the end of that process. False: the process

@@ -215,13 +215,11 @@ Result<void> ControlPages::open(const Place& place, std::string* note) {
     return opened;
   }
 
-  std::vector<ControlPageName> names;
-  if (!place.application.empty()) names.emplace_back(place.application);
-  if (place.takes_anyone) names.emplace_back("");
-  for (const ControlPageName& name : names) {
-    const auto opened = open_shared(place.user_directory, name, &pages_.emplace_back());
-    if (opened.ok()) continue;
-    *note = "programs without FILIBUSTER_DAEMON cannot join: " + opened.error().message;
+  if (place.application.empty()) return {};
+  if (const auto shared = open_shared(place.user_directory, ControlPageName(place.application),
+                                      &pages_.emplace_back());
+      !shared) {
+    *note = "programs without FILIBUSTER_DAEMON cannot join: " + shared.error().message;
     pages_.pop_back();
   }
   return {};

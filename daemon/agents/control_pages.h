@@ -44,7 +44,6 @@ class ControlPages {
     std::string directory;       // of this hub alone
     std::string user_directory;  // of the pages that the user's sessions share
     std::string application;     // empty: none, so nobody follows the session by it
-    bool takes_anyone = false;   // also processes that have no application
   };
 
   ControlPages() = default;
@@ -59,7 +58,7 @@ class ControlPages {
   uint64_t publish(const std::string& socket_path, const Door& door, std::string* note);
   void retract();
 
-  // Sessions that are announced beside this one now.
+  // Sessions of the same application that are announced beside this one now.
   std::vector<OtherSession> others() const;
   uint64_t generation() const { return generation_; }
 

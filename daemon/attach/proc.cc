@@ -161,6 +161,14 @@ std::vector<std::string> Proc::arguments(pid_t pid) const {
   return out;
 }
 
+std::string Proc::environment(pid_t pid) const {
+  return text(of(pid, "environ"));
+}
+
+std::string Proc::path_of(pid_t pid) const {
+  return folder_ + "/" + std::to_string(pid);
+}
+
 std::string Proc::name_space(pid_t pid) const {
   return link_of(folder_ + "/" + of(pid, "ns/net"));
 }

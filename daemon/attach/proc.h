@@ -49,6 +49,9 @@ class Proc {
   std::set<uint64_t> sockets(pid_t pid, bool* allowed) const;
   std::string executable(pid_t pid) const;  // the path; "": a thread of the kernel, or not allowed
   std::vector<std::string> arguments(pid_t pid) const;
+  // That it was started with: "NAME=value", each with a zero behind it; "": there is none, or not allowed.
+  std::string environment(pid_t pid) const;
+  std::string path_of(pid_t pid) const;     // "/proc/7"
   std::string name_space(pid_t pid) const;  // of its network: "net:[4026531840]"; "": not known
   bool has_mapped(pid_t pid, std::string_view file_name) const;
   pid_t self() const;

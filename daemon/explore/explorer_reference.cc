@@ -231,7 +231,7 @@ Result<bool> Explorer::begin_faults() {
 
 void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
   const auto found = services_without_agent(config_, record);
-  if (const std::string text = beside_others(config_, lane_.hub().others());
+  if (const std::string text = beside_others(lane_.hub().others());
       !found.empty() && !text.empty() && notes_.insert(text).second) {
     warn(text);
   }

@@ -360,11 +360,9 @@ std::map<std::string, std::string> services_without_agent(const Config& config,
             ": its own calls are not seen. Does it run as another user than this session, "
             "without LD_PRELOAD, or without libc's sockets?" +
             (service->is_by_hand() && !config.application.empty()
-                 ? " Or does it belong to another application? It follows this one with "
-                   "FILIBUSTER_APPLICATION=" +
-                       config.application +
-                       (config.application.starts_with('/') ? " or where it is started below it"
-                                                            : "")
+                 ? " Or does it call itself otherwise, or belong to another application? It "
+                   "follows this one with FILIBUSTER_SERVICE=" +
+                       rpc.service + " and FILIBUSTER_APPLICATION=" + config.application
                  : ""));
   }
   return found;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "daemon/lane/programs_elsewhere.h"
+
 namespace filibuster {
 namespace {
 
@@ -31,6 +33,13 @@ std::string quoted_output(const std::string& output) {
 
 void SessionContext::warn(const std::string& text) const {
   sink({{"type", "warning"}, {"text", text}});
+}
+
+void warn_of_programs_elsewhere(const SessionContext& session, const Lane& lane) {
+  if (lane.place().number != 0 || session.counters.looked_elsewhere.exchange(true)) return;
+  for (const std::string& text :
+       who_may_be_meant(attach::Proc(), session.config, lane.hub().agents()))
+    session.warn(text);
 }
 
 TestRun::TestRun(SessionContext* session, Lane* lane, const TestConfig& test, const Config& config,
@@ -108,6 +117,7 @@ Result<Attempt> TestRun::reference(const Observer& observer) {
     lane_->hub().freeze_names();
     attempt.judgement = judge(attempt.result, {});
     if (is_failure(attempt.judgement.verdict)) attempt.output = runner_.output();
+    if (!attempt.runs_again) warn_of_programs_elsewhere(*session_, *lane_);
     observer(attempt);
     if (!attempt.runs_again) return attempt;
   }
@@ -136,6 +146,7 @@ Result<Attempt> TestRun::attempt(const std::vector<PlannedRpcFault>& plan, const
                          : most_attempts(attempt.result.record, kUntilSettled);
     attempt.runs_again =
         !attempt.result.stopped && is_inconclusive(attempt.judgement.verdict) && number < most;
+    if (plan.empty() && !attempt.runs_again) warn_of_programs_elsewhere(*session_, *lane_);
     observer(attempt);
     if (!attempt.runs_again) return attempt;
     if (attempt.result.record.names_changed) lane_->hub().freeze_names();

@@ -26,6 +26,8 @@ namespace filibuster {
 struct SessionCounters {
   std::atomic<uint32_t> next_execution = 1;  // the number of the next execution
   std::mutex counterexamples;                // held while a counterexample file gets its number
+  std::atomic<bool> looked_elsewhere =
+      false;  // for programs that are meant (warn_of_programs_elsewhere)
 };
 
 // What the explorations of a session share. Those that run at the same time have copies of their own.
@@ -54,6 +56,9 @@ struct SessionContext {
 
   void warn(const std::string& text) const;
 };
+
+// Once in a session, after an execution without faults: names the programs that may be those for which it waits.
+void warn_of_programs_elsewhere(const SessionContext& session, const Lane& lane);
 
 // One execution, judged.
 struct Attempt {

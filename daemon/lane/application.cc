@@ -1,6 +1,5 @@
 #include "daemon/lane/application.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -20,27 +19,36 @@ std::string application_of(const std::string& directory) {
   }
 }
 
-bool waits_for_services_by_hand(const Config& config) {
-  return config.services.empty() ||
-         std::any_of(config.services.begin(), config.services.end(),
-                     [](const ServiceConfig& service) {
-                       return service.is_by_hand() && !service.third_party && !service.ignored;
-                     });
+namespace {
+
+bool may_carry_the_library(const ServiceConfig& service) {
+  return !service.third_party && !service.ignored;
 }
 
-std::string beside_others(const Config& config, const std::vector<OtherSession>& others) {
-  if (others.empty() || !waits_for_services_by_hand(config)) return "";
-  const bool same = std::any_of(others.begin(), others.end(), [&](const OtherSession& other) {
-    return other.application == config.application;
-  });
-  const std::string begin =
-      "another session waits for services that are started by hand, too (" + to_text(others) +
-      "). A service that has joined it stays there, and one that could join either of the two joins "
-      "neither. ";
-  return begin +
-         (same ? "Give this session and its services a name of their own: "
-                 "FILIBUSTER_APPLICATION in the environment of both"
-               : "Start those of this session with FILIBUSTER_APPLICATION=" + config.application);
+}  // namespace
+
+std::set<std::string> services_of_application(const Config& config) {
+  std::set<std::string> out;
+  for (const ServiceConfig& service : config.services) {
+    if (may_carry_the_library(service)) out.insert(service.name);
+  }
+  return out;
+}
+
+std::vector<std::string> services_by_hand(const Config& config) {
+  std::vector<std::string> out;
+  for (const ServiceConfig& service : config.services) {
+    if (may_carry_the_library(service) && service.is_by_hand()) out.push_back(service.name);
+  }
+  return out;
+}
+
+std::string beside_others(const std::vector<OtherSession>& others) {
+  if (others.empty()) return "";
+  return "another session of this application runs, too (" + to_text(others) +
+         "). A service that is started by hand and has joined it stays there, and one that could join "
+         "either of the two joins neither. Give this session and its services a name of their own: "
+         "FILIBUSTER_APPLICATION in the environment of both";
 }
 
 }  // namespace filibuster

@@ -2,7 +2,9 @@
 // (core/protocol/control_page.h).
 #pragma once
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "daemon/agents/control_pages.h"
 #include "daemon/config/config.h"
@@ -13,11 +15,14 @@ namespace filibuster {
 // the agents find it; else the directory itself.
 std::string application_of(const std::string& directory);
 
-// True if somebody else starts services of the application. If no service is configured, somebody else
-// starts all of them.
-bool waits_for_services_by_hand(const Config& config);
+// The names of the services that may carry the library: those that somebody starts by hand may join by
+// them. None: the configuration lists none.
+std::set<std::string> services_of_application(const Config& config);
 
-// A warning about other sessions that the same processes could follow; "": there are none.
-std::string beside_others(const Config& config, const std::vector<OtherSession>& others);
+// The services that somebody else starts with the library.
+std::vector<std::string> services_by_hand(const Config& config);
+
+// A warning about other sessions of the same application; "": there are none.
+std::string beside_others(const std::vector<OtherSession>& others);
 
 }  // namespace filibuster

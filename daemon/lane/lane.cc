@@ -115,9 +115,7 @@ Result<void> Lane::start_hub(const Options& lane_options) {
   // What somebody starts by hand joins lane 0.
   if (lane_options.number == 0) {
     options.application = config_.application;
-    options.takes_anyone = waits_for_services_by_hand(config_);
-  } else {
-    options.takes_anyone = false;
+    options.services = services_of_application(config_);
   }
   auto started = AgentHub::start(options);
   if (!started) return started.error();

@@ -74,6 +74,8 @@ class FollowMode final : public Mode {
         tell(session, std::chrono::duration<double>(now - told).count(),
              std::chrono::duration<double>(now - began).count());
         told = now;
+        // A service that somebody else starts joins at its first call: who has made none by now is looked for.
+        if (ends) warn_of_programs_elsewhere(*session, *lane);
       }
       if (!ends &&
           (record.rpcs.size() > kTooMany || (record.rpcs.size() > kEnough && !is_open(record)))) {

@@ -1,4 +1,5 @@
-// Programs that this one starts: they are told which request they are started for (rpc/program_cause.h).
+// Programs that this one starts: they are told which request they are started for (rpc/program_cause.h), and to which
+// application they belong (application_to_pass_on).
 //
 // A call may run in a child of vfork, which shares our memory. So nothing is kept, and a scope is closed before the
 // original, which does not come back if it succeeds.
@@ -27,31 +28,51 @@ bool variable_to_pass_on(char (&out)[kProgramCauseSize + 1]) {
   return true;
 }
 
-bool is_the_variable(const char* text) {
-  constexpr size_t kName = sizeof kProgramCauseVariable - 1;
-  return std::strncmp(text, kProgramCauseVariable, kName) == 0 && text[kName] == '=';
+const char* application() {
+  HookScope scope;
+  return scope.pass_through() ? nullptr : application_to_pass_on();
 }
 
-// An environment with the variable in it, if there is one to pass on; else the given one.
+template <size_t kSize>
+bool is_variable(const char* text, const char (&name)[kSize]) {
+  return std::strncmp(text, name, kSize - 1) == 0 && text[kSize - 1] == '=';
+}
+
+// Does the environment say by itself to what the program belongs?
+bool says_where_it_belongs(char* const* environment) {
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    if (is_variable(*environment, "FILIBUSTER_APPLICATION") ||
+        is_variable(*environment, "FILIBUSTER_DAEMON"))
+      return true;
+  }
+  return false;
+}
+
+// An environment with the variables in it that there are to pass on; if there are none, the given one.
 class Environment {
  public:
   explicit Environment(char* const* given) : environment_(given) {
-    if (!variable_to_pass_on(variable_)) return;
+    const bool has_cause = variable_to_pass_on(variable_);
+    const char* belongs = application();
+    if (belongs != nullptr && says_where_it_belongs(given)) belongs = nullptr;
+    if (!has_cause && belongs == nullptr) return;
+    constexpr size_t kMore = 3;  // two variables, and the end
     size_t count = 0;
     while (given != nullptr && given[count] != nullptr) ++count;
     char** made = few_;
-    if (count + 2 > kFew) {
+    if (count + kMore > kFew) {
       // An exec in a child of vfork leaves these pages to the parent.
-      many_size_ = (count + 2) * sizeof(char*);
+      many_size_ = (count + kMore) * sizeof(char*);
       many_ = map_pages(many_size_);
       if (many_ == nullptr) return;
       made = static_cast<char**>(many_);
     }
     size_t size = 0;
     for (size_t i = 0; i < count; ++i) {
-      if (!is_the_variable(given[i])) made[size++] = given[i];
+      if (!has_cause || !is_variable(given[i], kProgramCauseVariable)) made[size++] = given[i];
     }
-    made[size++] = variable_;
+    if (has_cause) made[size++] = variable_;
+    if (belongs != nullptr) made[size++] = const_cast<char*>(belongs);
     made[size] = nullptr;
     environment_ = made;
   }
@@ -71,25 +92,38 @@ class Environment {
   char* const* environment_;
 };
 
-// A command of the shell that exports the variable first, if there is one to pass on; else the given one. (The shell is
-// started by libc with the environment of this process, which other threads use meanwhile.)
+// A command of the shell that exports the variables first that there are to pass on; if there are none, the given one. (The
+// shell is started by libc with the environment of this process, which other threads use meanwhile.)
 class Command {
  public:
   explicit Command(const char* given) : command_(given) {
     char variable[kProgramCauseSize + 1];
-    if (given == nullptr || !variable_to_pass_on(variable)) return;
-    constexpr char kExport[] = "export ";
-    constexpr size_t kBefore = sizeof kExport - 1 + kProgramCauseSize + 1;
+    if (given == nullptr) return;
+    const bool has_cause = variable_to_pass_on(variable);
+    const char* belongs = application();
+    if (belongs != nullptr && (says_where_it_belongs(environ) || std::strchr(belongs, '\'')))
+      belongs = nullptr;
+    if (!has_cause && belongs == nullptr) return;
+    constexpr size_t kExports = 2 * sizeof "export '';";
     const size_t size = std::strlen(given) + 1;
-    size_ = kBefore + size;
+    size_ = kExports + kProgramCauseSize + (belongs != nullptr ? std::strlen(belongs) : 0) + size;
     pages_ = map_pages(size_);
     if (pages_ == nullptr) return;
     char* at = static_cast<char*>(pages_);
-    std::memcpy(at, kExport, sizeof kExport - 1);
-    std::memcpy(at + sizeof kExport - 1, variable, kProgramCauseSize);
-    at[kBefore - 1] = ';';
-    std::memcpy(at + kBefore, given, size);
-    command_ = at;
+    const auto add = [&at](const char* text) {
+      const size_t length = std::strlen(text);
+      std::memcpy(at, text, length);
+      at += length;
+    };
+    const char* const variables[] = {has_cause ? variable : nullptr, belongs};
+    for (const char* each : variables) {
+      if (each == nullptr) continue;
+      add("export '");
+      add(each);
+      add("';");
+    }
+    std::memcpy(at, given, size);
+    command_ = static_cast<const char*>(pages_);
   }
   ~Command() {
     if (pages_ != nullptr) unmap_pages(pages_, size_);

@@ -36,6 +36,11 @@ extern std::atomic<const std::atomic<uint64_t>*> g_session;
 // To be called by the hooks of socket/accept/connect/listen: maps the control page the first time.
 void note_stream_socket();
 
+// "FILIBUSTER_APPLICATION=FOLDER" for the programs that this process starts, nullptr: they need none. Those of a process that
+// follows a session by the folder that it was started in belong to that folder, too, whichever they are started in. May be
+// called in a child of fork or vfork.
+const char* application_to_pass_on();
+
 // The generation of the session that this process follows; if it follows none, a number that is no
 // session's. 0: there is no session.
 inline uint64_t session_generation() {

@@ -25,6 +25,10 @@ enum Mapping : int { kNotTried = 0, kTrying, kDone };
 constinit std::atomic<int> g_mapping{kNotTried};
 constinit std::atomic<const ControlPage*> g_page{nullptr};
 constinit std::atomic<uint32_t> g_owner{0};  // of g_page
+constinit WayToPage g_way{};                 // to g_page; written before that
+// "FILIBUSTER_APPLICATION=FOLDER" for a process that belongs to a folder; written before g_page.
+constexpr char kApplicationVariable[] = "FILIBUSTER_APPLICATION=";
+constinit char g_application_variable[sizeof kApplicationVariable + sizeof Identity::directory];
 
 long open_directory(const char* path) {
   return raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
@@ -59,27 +63,51 @@ ControlPage* open_configured(std::string_view daemon) {
   return page;
 }
 
-// The name of the page of this process in the directory of its user.
-ControlPageName page_name() {
+// The nearest folder with a filibuster.json, from the one in which this process was started upwards; else that
+// one itself. Writes its path, and returns the size of it; 0: it is not known.
+constexpr size_t kFolderRoom = sizeof Identity::directory + sizeof kApplicationFile;
+size_t folder_of_application(char (&path)[kFolderRoom]) {
   const Identity& id = identity();
-  if (id.application[0] != '\0') return ControlPageName(id.application);
   // getcwd names a directory that cannot be reached from the root "(unreachable)/...".
-  if (id.directory[0] != '/') return ControlPageName({});
-  char path[sizeof id.directory + sizeof kApplicationFile];
-  size_t size = strnlen(id.directory, sizeof id.directory - 1);
-  std::memcpy(path, id.directory, size);
-  if (size == 1) size = 0;
-  for (;;) {
+  if (id.directory[0] != '/') return 0;
+  const size_t whole = strnlen(id.directory, sizeof id.directory - 1);
+  std::memcpy(path, id.directory, whole);
+  for (size_t size = whole == 1 ? 0 : whole;;) {
     path[size] = '/';
     std::memcpy(path + size + 1, kApplicationFile, sizeof kApplicationFile);
-    if (raw_syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0)
-      return ControlPageName({path, size == 0 ? 1 : size});
+    if (raw_syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0) {
+      path[size == 0 ? 1 : size] = '\0';
+      return size == 0 ? 1 : size;
+    }
     if (size == 0) break;
     do {
       --size;
     } while (path[size] != '/');
   }
-  return ControlPageName({});
+  std::memcpy(path, id.directory, whole);
+  path[whole] = '\0';
+  return whole;
+}
+
+ControlPage* open_of_user(ControlPageName name);
+
+// The page of the application of this process. nullptr: its application is not known, so it follows nobody.
+ControlPage* open_of_application() {
+  const Identity& id = identity();
+  if (id.application[0] != '\0') {
+    g_way = {.belonging = Belonging::kVariable};
+    return open_of_user(ControlPageName(id.application));
+  }
+  char path[kFolderRoom];
+  const size_t size = folder_of_application(path);
+  struct stat status;
+  if (size == 0 || raw_syscall(SYS_newfstatat, AT_FDCWD, path, &status, 0) != 0) return nullptr;
+  g_way = {.belonging = Belonging::kFolder,
+           .folder_device = status.st_dev,
+           .folder_inode = status.st_ino};
+  std::memcpy(g_application_variable, kApplicationVariable, sizeof kApplicationVariable - 1);
+  std::memcpy(g_application_variable + sizeof kApplicationVariable - 1, path, size + 1);
+  return open_of_user(ControlPageName({path, size}));
 }
 
 // Opens the page in /dev/shm/filibuster-<uid>. It is made if missing, so that a later daemon finds us.
@@ -106,6 +134,16 @@ ControlPage* open_of_user(ControlPageName name) {
 
 const ControlPage* control_page() {
   return g_page.load(std::memory_order_acquire);
+}
+
+const WayToPage& way_to_page() {
+  return g_way;
+}
+
+const char* application_to_pass_on() {
+  // Whoever follows a session has a page, and the way to it was written before.
+  return follows_session() && g_way.belonging == Belonging::kFolder ? g_application_variable
+                                                                    : nullptr;
 }
 
 uint32_t control_page_owner() {
@@ -137,7 +175,7 @@ void note_stream_socket() {
   }
   t_state.registering = true;  // a signal handler of this thread must not wait for it
   const std::string_view daemon = identity().daemon;
-  const ControlPage* page = daemon.empty() ? open_of_user(page_name()) : open_configured(daemon);
+  const ControlPage* page = daemon.empty() ? open_of_application() : open_configured(daemon);
   g_page.store(page, std::memory_order_release);
   if (page != nullptr) g_session.store(&page->generation, std::memory_order_release);
   g_mapping.store(kDone, std::memory_order_release);

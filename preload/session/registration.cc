@@ -94,6 +94,10 @@ bool say_hello(const Reached& daemon, uint32_t sessions) {
   hello.parent_pid = static_cast<uint32_t>(raw_syscall(SYS_getppid));
   hello.lane = id.lane;
   hello.start_time = start_time();
+  const WayToPage& way = way_to_page();
+  hello.belonging = way.belonging;
+  hello.folder_device = way.folder_device;
+  hello.folder_inode = way.folder_inode;
   std::memcpy(hello.service, id.service, sizeof hello.service);
   std::memcpy(hello.executable, id.executable, sizeof hello.executable);
   const size_t size = describe_runtimes(hello.notes, sizeof hello.notes - 1);
@@ -348,6 +352,13 @@ Attachment* attach_executing(uint32_t* execution, uint64_t* now) {
     return nullptr;
   }
   return a;
+}
+
+bool follows_session() {
+  const std::atomic<uint64_t>* session = g_session.load(std::memory_order_acquire);
+  const uint64_t followed = g_followed.load(std::memory_order_acquire);
+  return session != nullptr && followed != 0 &&
+         session->load(std::memory_order_acquire) == followed;
 }
 
 bool attached() {

@@ -11,6 +11,7 @@
 #include "core/protocol/control_page.h"
 #include "core/protocol/events.h"
 #include "core/protocol/lane_memory.h"
+#include "core/protocol/messages.h"
 #include "core/protocol/ring.h"
 #include "preload/os/clock.h"
 #include "preload/rpc/causality.h"
@@ -145,7 +146,14 @@ void report_listening_sockets(Attachment* attachment);  // those open already
 void connects_after_fork();
 void registration_after_fork();
 void control_page_after_fork();
-const ControlPage* control_page();           // nullptr until note_stream_socket
+const ControlPage* control_page();  // nullptr until note_stream_socket
+// How this process has come to its page. Once there is one, it is not changed any more.
+struct WayToPage {
+  Belonging belonging = Belonging::kStarted;
+  uint64_t folder_device = 0, folder_inode = 0;
+};
+const WayToPage& way_to_page();
+bool follows_session();                      // of this process, or of the parent of a forked child
 uint32_t control_page_owner();               // the user whose page it is
 void forget_agent_socket(int from, int to);  // relocate_own_descriptor moved it
 

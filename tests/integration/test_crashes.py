@@ -55,7 +55,6 @@ def test_a_service_that_crashes_without_any_fault_is_named_with_its_log(project)
     assert "SIGSEGV" in run.errors and "about to crash" in run.errors, run
 
 
-@pytest.mark.alone
 def test_a_service_started_by_hand_that_crashes_is_a_finding_and_the_same_command_goes_on(project):
     """Nobody but the user can start it again: the session stops and says so."""
     back, front = free_port(), free_port()
@@ -67,7 +66,7 @@ def test_a_service_started_by_hand_that_crashes_is_a_finding_and_the_same_comman
     def start_front():
         process = subprocess.Popen(
             [PROGRAMS / "relay", str(front), "--on-failure", "segv", "--call", f"http://127.0.0.1:{back}/"],
-            env={**os.environ, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": "front"},
+            cwd=project.directory, env={**os.environ, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": "front"},
             stdout=subprocess.DEVNULL, start_new_session=True)
         project.started.append(process)
         wait_until(lambda: accepts(front), "front listens")

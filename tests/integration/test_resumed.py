@@ -146,14 +146,13 @@ class FrontByHand(ByHand):
         return super().command(name, *arguments) if name == "back" else [PYTHON, "-B", "front.py", str(self.ports[name])]
 
 
-@pytest.mark.alone
 def test_services_started_by_hand_that_are_other_programs_now_begin_anew(tmp_path):
     programs = Project(tmp_path / "programs")
     for name, text in (("front.py", FRONT), ("calls.py", CALLS), ("data", "")):
         programs.write(name, text)
     project = Project(tmp_path / "explored")
     project.write("test.py", TEST)
-    services = FrontByHand(programs.directory)
+    services = FrontByHand(programs.directory, FILIBUSTER_APPLICATION=str(project.directory))
     try:
         made = services.configuration()
         made["tests"] = [held({"name": "probe", "command": f"exec {PYTHON} test.py 200,503 {url('front')}"}, HELD)]

@@ -83,7 +83,6 @@ def by_hand(tmp_path):
     made.end()
 
 
-@pytest.mark.alone
 def test_services_started_by_hand_join_a_daemon_and_are_plain_programs_without_one(project, by_hand):
     assert [by_hand.get() for _ in range(3)] == [{"failed": 0}] * 3  # nothing runs yet
 
@@ -105,7 +104,6 @@ def test_services_started_by_hand_join_a_daemon_and_are_plain_programs_without_o
     assert [process.poll() for process in by_hand.processes] == [None, None]
 
 
-@pytest.mark.alone
 def test_services_by_hand_follow_sessions_that_come_in_quick_succession(project, by_hand):
     project.write("filibuster.json", by_hand.configuration())
     for number in range(12):

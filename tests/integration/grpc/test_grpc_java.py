@@ -115,7 +115,6 @@ def test_a_message_that_comes_late_keeps_nobody_waiting(project):
     assert (project.directory / "printed").read_text() == "double 0 [] 2\nlate 4 OK\n"
 
 
-@pytest.mark.alone
 def test_a_machine_that_was_there_before_the_session_is_edited_when_one_begins(project):
     """All its classes are loaded by then."""
     ports = {name: free_port() for name in ("back", "pages", "gateway", "direct", "front")}
@@ -124,7 +123,7 @@ def test_a_machine_that_was_there_before_the_session_is_edited_when_one_begins(p
     def start(name, command):
         for port, number in ports.items():
             command = command.replace(f"${{port:{port}}}", str(number))
-        return subprocess.Popen(["sh", "-c", command], env={**environment, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": name})
+        return subprocess.Popen(["sh", "-c", command], cwd=project.directory, env={**environment, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": name})
 
     processes = [start("back", ANSWERS["command"]), start("gateway", java()["command"])]
     try:

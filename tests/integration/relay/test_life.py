@@ -14,21 +14,13 @@ HERE = TESTS / "relay"
 
 @pytest.fixture
 def ports(project, tmp_path):
-    """front -> back over gRPC, started by the test itself under the preload.
-
-    They join the sessions of this project alone: a first one makes the page that they look at. (Other daemons
-    of this user may be running.)
-    """
-    project.write("filibuster.json", config([], [{"name": "nothing", "command": "true"}]))
-    project.filibuster("run")
-    assert (project.root / "agents" / "control").is_symlink()
+    """front -> back over gRPC, started by the test itself under the preload, in the folder of the project."""
     made = {"back": free_port(), "front": free_port()}
     commands = {"back": [PYTHON, HERE / "grpc_server.py", made["back"]],
                 "front": [PYTHON, HERE / "front.py", made["front"], made["back"]]}
     plain = {key: value for key, value in os.environ.items() if not key.startswith("FILIBUSTER_")}
     processes = [subprocess.Popen(list(map(str, command)), cwd=tmp_path,
-                                  env={**plain, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": name,
-                                       "FILIBUSTER_DAEMON": f"unix:{project.root}/agents/agent.sock"})
+                                  env={**plain, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": name})
                  for name, command in commands.items()]
     for port in made.values():
         wait_until(lambda: accepts(port), "the service accepts")
@@ -46,7 +38,6 @@ def get(ports):
         return error.code, error.read()
 
 
-@pytest.mark.alone
 def test_a_connection_outlives_its_faults_the_session_and_the_daemon(project, ports):
     project.start("daemon")
     wait_until(lambda: (project.root / "daemon.json").exists(), "the daemon serves")

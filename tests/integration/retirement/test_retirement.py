@@ -80,9 +80,6 @@ class Grpc(Http):
                 "env": {"PYTHONPATH": str(CALLS)}}
 
 
-pytestmark = pytest.mark.alone  # its path holds the session's sockets
-
-
 KINDS = {
     "grpcio": Http([PYTHON, HERE.parent / "relay" / "grpc_server.py"], [PYTHON, HERE / "front.py"]),
     "grpc++": Grpc([CALLS / "calls_server"], [CALLS / "front"]),
@@ -91,14 +88,10 @@ KINDS = {
 
 
 class Services:
-    """front -> back, started by the test itself under the preload. They join the sessions of this project alone:
-    a first one makes the page that they look at. (Other daemons of this user may be running.)"""
+    """front -> back, started by the test itself under the preload, in the folder of the project."""
 
     def __init__(self, project, kind, under=()):
         self.project, self.kind, self.under = project, kind, dict(under)
-        project.write("filibuster.json", config([], [{"name": "nothing", "command": "true"}]))
-        project.filibuster("run")
-        assert (project.root / "agents" / "control").is_symlink()
         self.ports = {"back": free_port(), "front": free_port()}
         self.processes = [self.start("back", *kind.back, self.ports["back"]),
                           self.start("front", *kind.front, self.ports["front"], self.ports["back"])]
@@ -109,8 +102,7 @@ class Services:
         plain = {key: value for key, value in os.environ.items() if not key.startswith("FILIBUSTER_")}
         return subprocess.Popen(list(map(str, command)), cwd=self.project.directory,
                                 env={**plain, "LD_PRELOAD": f"{PRELOAD}:{TORTURE}" if self.under else str(PRELOAD),
-                                     **self.under, "FILIBUSTER_SERVICE": name,
-                                     "FILIBUSTER_DAEMON": f"unix:{self.project.root}/agents/agent.sock"})
+                                     **self.under, "FILIBUSTER_SERVICE": name})
 
     def configure(self, **members):
         self.project.write("filibuster.json", config(

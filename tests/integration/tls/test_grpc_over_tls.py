@@ -219,7 +219,6 @@ def test_nothing_is_added_where_a_proxy_may_be_in_between(project, tls, language
     assert all(values == [HEADER] for values in seen_by_server(project, tls, language, {}, env))
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_connection_that_is_older_than_the_session_carries_nothing(project, tls, language):
     """It is not followed, so nothing would be taken out of it."""

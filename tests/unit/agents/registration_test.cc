@@ -247,7 +247,6 @@ TEST(ControlPages, ArePrivateAndNameTheSocketUntilTheEnd) {
   EXPECT_EQ(mode_of(options.directory + "/agent.sock"), 0600u);
   EXPECT_EQ(mode_of(options.user_directory), 0700u);
   const ControlPage* const pages[] = {control_page(options.directory),
-                                      control_page(options.user_directory),
                                       control_page(options.user_directory, "shop")};
   for (const ControlPage* each : pages) {
     ASSERT_NE(each, nullptr);
@@ -268,52 +267,55 @@ TEST(ControlPages, ArePrivateAndNameTheSocketUntilTheEnd) {
   EXPECT_NE(::access((options.directory + "/agent.sock").c_str(), F_OK), 0);
 }
 
-TEST(ControlPages, OfSeveralSessionsEachHasAPlaceAndItsOwnGeneration) {
+TEST(ControlPages, OfSeveralSessionsOfAnApplicationEachHasAPlaceAndItsOwnGeneration) {
   Scratch scratch;
   HubOptions options = hub_options(scratch);
   options.application = "shop";
   auto first = start(options);
-  ControlPage* user = control_page(options.user_directory, "", /*writable=*/true);
-  const uint64_t head = user->generation.load(), generation = user->slots[0].generation.load();
+  const ControlPage* page = control_page(options.user_directory, "shop");
+  const uint64_t head = page->generation.load(), generation = page->slots[0].generation.load();
   EXPECT_TRUE(first->others().empty());
   HubOptions second_options = options;
   second_options.directory = scratch.path() + "/second";
-  second_options.application = "cart";
   auto second = start(second_options);
-  EXPECT_NE(user->generation.load(), head);
-  EXPECT_EQ(user->slots[0].generation.load(), generation);  // who follows it goes on
-  EXPECT_EQ(sockets_of(*user).size(), 2u);
-  EXPECT_EQ(to_text(first->others()), "pid " + std::to_string(::getpid()) + ", application cart");
-  EXPECT_EQ(to_text(second->others()), "pid " + std::to_string(::getpid()) + ", application shop");
-  const ControlPage* of_shop = control_page(options.user_directory, "shop");
-  EXPECT_EQ(sockets_of(*of_shop).size(), 1u);
+  EXPECT_NE(page->generation.load(), head);
+  EXPECT_EQ(page->slots[0].generation.load(), generation);  // who follows it goes on
+  EXPECT_EQ(sockets_of(*page).size(), 2u);
+  const std::string other = "pid " + std::to_string(::getpid()) + ", application shop";
+  EXPECT_EQ(to_text(first->others()), other);
+  EXPECT_EQ(to_text(second->others()), other);
   first.reset();
-  EXPECT_EQ(sockets_of(*user), std::vector<std::string>{second_options.directory + "/agent.sock"});
-  EXPECT_NE(user->generation.load(), 0u);
-  EXPECT_EQ(of_shop->generation.load(), 0u);
+  EXPECT_EQ(sockets_of(*page), std::vector<std::string>{second_options.directory + "/agent.sock"});
+  EXPECT_NE(page->generation.load(), 0u);
   second.reset();
-  EXPECT_EQ(user->generation.load(), 0u);
+  EXPECT_EQ(page->generation.load(), 0u);
 }
 
-TEST(ControlPages, ASessionThatStartsItsServicesIsThereForItsApplicationOnly) {
+TEST(ControlPages, ASessionIsThereForItsApplicationOnly) {
   Scratch scratch;
   HubOptions options = hub_options(scratch);
   options.application = "shop";
-  options.takes_anyone = false;
-  auto hub = start(options);
-  EXPECT_EQ(sockets_of(*control_page(options.user_directory, "shop")).size(), 1u);
-  EXPECT_EQ(control_page(options.user_directory)->generation.load(), 0u);
+  auto shop = start(options);
+  options.directory = scratch.path() + "/second";
+  options.application = "cart";
+  auto cart = start(options);
+  for (const char* application : {"shop", "cart"})
+    EXPECT_EQ(sockets_of(*control_page(options.user_directory, application)).size(), 1u);
+  for (const char* application : {"", "shop/cart"})
+    EXPECT_EQ(control_page(options.user_directory, application)->generation.load(), 0u);
+  EXPECT_TRUE(shop->others().empty());
 }
 
 TEST(ControlPages, ThePlaceOfASessionThatWasKilledIsFree) {
   Scratch scratch;
-  const HubOptions options = hub_options(scratch);
+  HubOptions options = hub_options(scratch);
+  options.application = "shop";
   start(options).reset();
-  ControlPage* user = control_page(options.user_directory, "", /*writable=*/true);
-  user->slots[0].generation.store(77);
-  user->slots[3].generation.store(78);
+  ControlPage* page = control_page(options.user_directory, "shop", /*writable=*/true);
+  page->slots[0].generation.store(77);
+  page->slots[3].generation.store(78);
   auto hub = start(options);
-  EXPECT_EQ(sockets_of(*user).size(), 1u);
+  EXPECT_EQ(sockets_of(*page).size(), 1u);
   EXPECT_TRUE(hub->others().empty());
 }
 
@@ -324,7 +326,6 @@ TEST(Registration, AProcessThatCouldFollowSeveralSessionsIsToldOfAndNotTaken) {
   auto hub = start(options);
   HubOptions other_options = options;
   other_options.directory = scratch.path() + "/other";
-  other_options.application = "cart";
   auto other = start(other_options);
   FakeAgent agent(hub->address());
   Hello hello;
@@ -336,8 +337,8 @@ TEST(Registration, AProcessThatCouldFollowSeveralSessionsIsToldOfAndNotTaken) {
   ASSERT_TRUE(hub->begin_execution(1, {}).ok());
   const auto problems = hub->end_execution().runtime_problems;
   EXPECT_TRUE(any_contains(problems, "users, pid " + std::to_string(::getpid())));
-  EXPECT_TRUE(any_contains(problems, "application cart"));
-  EXPECT_TRUE(any_contains(problems, "FILIBUSTER_APPLICATION=shop"));
+  EXPECT_TRUE(any_contains(problems, "application shop"));
+  EXPECT_TRUE(any_contains(problems, "FILIBUSTER_APPLICATION"));
   EXPECT_FALSE(hub->has_agent(static_cast<uint32_t>(::getpid())));
 }
 
@@ -353,23 +354,27 @@ TEST(ControlPages, TwoHubsNeverShareADirectory) {
 
 TEST(ControlPages, AnotherLinkInPlaceOfTheUsersPageIsNotFollowed) {
   Scratch scratch;
-  const HubOptions options = hub_options(scratch);
+  HubOptions options = hub_options(scratch);
+  options.application = "shop";
   const std::string victim = scratch.path() + "/victim";
   ASSERT_EQ(::mkdir(options.user_directory.c_str(), 0700), 0);
   ASSERT_TRUE(UniqueFd(::open(victim.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600)).valid());
-  ASSERT_EQ(::symlink(victim.c_str(), (options.user_directory + "/control").c_str()), 0);
+  const std::string link = options.user_directory + "/" + ControlPageName("shop").c_str();
+  ASSERT_EQ(::symlink(victim.c_str(), link.c_str()), 0);
   auto hub = start(options);
   struct stat status {};
   ASSERT_EQ(::stat(victim.c_str(), &status), 0);
   EXPECT_EQ(status.st_size, 0);
-  EXPECT_NE(control_page(options.user_directory)->generation.load(), 0u);
+  EXPECT_NE(control_page(options.user_directory, "shop")->generation.load(), 0u);
 }
 
 TEST(ControlPages, AUsersPageThatCannotBeMadeIsSaid) {
   Scratch scratch;
-  const HubOptions options = hub_options(scratch);
+  HubOptions options = hub_options(scratch);
+  options.application = "shop";
   ASSERT_EQ(::mkdir(options.user_directory.c_str(), 0700), 0);
-  ASSERT_EQ(::mkdir((options.user_directory + "/control").c_str(), 0700), 0);
+  const std::string page = options.user_directory + "/" + ControlPageName("shop").c_str();
+  ASSERT_EQ(::mkdir(page.c_str(), 0700), 0);
   auto hub = start(options);  // works with its own page
   ASSERT_TRUE(hub->begin_execution(1, {}).ok());
   EXPECT_TRUE(any_contains(hub->end_execution().notes, "FILIBUSTER_DAEMON"));

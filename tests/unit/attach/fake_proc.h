@@ -22,6 +22,8 @@ class FakeProc {
     std::vector<uint64_t> sockets = {};  // inodes
     char state = 'S';
     std::string maps = {}, net = "net:[1]";
+    std::vector<std::string> environment = {};
+    std::string directory = "/", mounts = "mnt:[1]";
   };
 
   // The session's own process is 2; who asks is found by the link `self`.
@@ -45,6 +47,11 @@ class FakeProc {
     write(of + "maps", process.maps);
     if (!process.executable.empty()) link(process.executable, of + "exe");
     link(process.net, of + "ns/net");
+    link(process.mounts, of + "ns/mnt");
+    link(process.directory, of + "cwd");
+    line.clear();
+    for (const std::string& variable : process.environment) line += variable + '\0';
+    write(of + "environ", line);
     std::filesystem::create_directories(path() + "/" + of + "fd");
     link("/dev/null", of + "fd/0");
     for (size_t i = 0; i < process.sockets.size(); ++i)
