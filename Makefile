@@ -56,8 +56,9 @@ UNIT_bpf := $(addprefix bpf/loader/,capabilities.cc channel.cc failure.cc kernel
 include make/unity.mk
 LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj/llhttp/llhttp.o
 
-# Static what is: each shared library costs every start of the daemon. CLP is loaded when it is needed (daemon/retries/pair_cover.cc).
-DAEMON_LIBS := $(NGHTTP2) -l:libpugixml.a -l:libprotobuf.a -lcpp-httplib -l:libsqlite3.a -l:libdw.a -l:libelf.a -l:liblzma.a -l:libbz2.a -lz -liberty -lpthread
+# Static what is: each shared library costs every start of the daemon. CLP is loaded when it is needed (daemon/retries/pair_cover.cc). libprotobuf is
+# shared: of the static one only what is called is linked, and descriptor sets may import any of the types that it knows.
+DAEMON_LIBS := $(NGHTTP2) -l:libpugixml.a -lprotobuf -lcpp-httplib -l:libsqlite3.a -l:libdw.a -l:libelf.a -l:liblzma.a -l:libbz2.a -lz -liberty -lpthread
 # Of the analysis static: `filibuster was-fault-injected` starts often, and loading them takes longer than it.
 ANALYSIS_LIBS := -l:libyaml-cpp.a -l:libprotobuf.a
 CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lpthread
