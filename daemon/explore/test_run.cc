@@ -67,16 +67,6 @@ Result<Attempt> TestRun::execute(const std::vector<PlannedRpcFault>& plan, int n
                                  milliseconds time, TestStarter::Start start) {
   auto result = runner_.run(session_->counters.next_execution++, plan, time, start);
   if (!result) return result.error();
-  if (IdleWatch& watch = lane_->idle_watch(); watch.may_change(plan, result.value())) {
-    if (!watch.make_up(lane_->place().wake_fd)) {
-      result->stopped = true;
-    } else {
-      auto again = runner_.run(session_->counters.next_execution++, plan, time, start);
-      if (!again) return again.error();
-      carry_over(result->record, &again->record);
-      result = std::move(again);
-    }
-  }
   Attempt out;
   out.result = std::move(result).value();
   out.number = number;

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "daemon/coverage/collector.h"
-#include "daemon/lane/idle_watch.h"
 #include "daemon/lane/lane_ports.h"
 #include "daemon/lane/services.h"
 #include "daemon/process/session_lane.h"
@@ -69,7 +68,6 @@ class Lane {
   std::shared_ptr<AgentHub> shared_hub() const { return hub_; }
   Services& services() { return *services_; }
   OwnedProcesses& owned() { return owned_; }
-  IdleWatch& idle_watch() { return idle_watch_; }
   // Programs of the services that cannot be interposed, a line each.
   const std::vector<std::string>& obstacles() const { return obstacles_; }
 
@@ -88,7 +86,6 @@ class Lane {
   LanePorts ports_;
   std::shared_ptr<AgentHub> hub_;
   std::unique_ptr<Services> services_;
-  IdleWatch idle_watch_;
   std::vector<std::string> obstacles_;
 };
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -31,6 +32,18 @@ std::string hexadecimal(uint32_t number) {
   char text[16];
   snprintf(text, sizeof text, "%08x", number);
   return text;
+}
+
+// A call site that calls while no request is open belongs to a background thread
+// (core/protocol/lane_memory.h, SiteFlags). Once that was seen, its calls are never attributed to the
+// only open request. So the services are left alone for a moment between their readiness and the first
+// execution; a stop ends the wait.
+void watch_idle_services(std::chrono::steady_clock::time_point ready, int wake_fd) {
+  constexpr std::chrono::milliseconds kWatch{100};  // heartbeats of libraries come every 5 to 50 ms
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(ready + kWatch - std::chrono::steady_clock::now());
+  pollfd wake{wake_fd, POLLIN, 0};
+  if (left.count() > 0) poll(&wake, 1, static_cast<int>(left.count()));
 }
 
 }  // namespace
@@ -217,10 +230,9 @@ Result<void> Session::work(SessionReport* report) {
   if (result.ok()) {
     note_attached(lane->services().attached(), report);
     if (const auto which = mode_->keeps_ports()) lane->keep_ports(*which);
-    lane->idle_watch().owe();
-    // What is followed is one execution without an end.
-    if (request_.follow) (void)lane->idle_watch().make_up(wake_fd_);
+    const auto ready = std::chrono::steady_clock::now();
     further_lanes_ = make_further_lanes(options, wanted_lanes());
+    if (!request_.config.services.empty()) watch_idle_services(ready, wake_fd_);
     result = explore_tests(lane.get(), report);
     further_lanes_.reset();
   }

@@ -334,7 +334,7 @@ if (library !== undefined) {
 
   // --- HTTP/2: Node's own module, and what is built on it (grpc-js) --------------------------------------
 
-  const RUNTIME_FIELD = /^1-[0-9a-f-]{72}-[0-9a-f]{16}$/;
+  const RUNTIME_FIELD = /^[1-3]-[0-9a-f-]{72}-[0-9a-f]{16}-[0-9a-f]{8}$/;  // core/rpc/header_field.h
 
   // The context that came in holds for the handlers of 'stream' and 'request', and for all later events of the
   // stream, which would run in the context of the connection otherwise.

@@ -79,8 +79,19 @@ def fallback():
         return get(urls[1], "/users/7", timeout=None)
 
 
+beats, beaten = 0, threading.Condition()
+
+
+def two_beats():
+    """Of the thread below: one of them begins and ends while this request is open."""
+    with beaten:
+        until = beats + 2
+        beaten.wait_for(lambda: beats >= until)
+    return {}
+
+
 PATTERNS = {"once": once, "twice": twice, "through": through, "chain": chain, "aggregate": aggregate, "each": each,
-            "patient": patient, "fallback": fallback, "background": lambda: {},
+            "patient": patient, "fallback": fallback, "background": two_beats,
             "eager": lambda: retried(0), "backoff": lambda: retried(0.02)}
 STORE = {"/users/7": {"favourite": "movie-267e", "name": "Chris"},
          "/lists/7": {"movies": ["movie-267e", "movie-7daf", "movie-39ab"]}}
@@ -107,8 +118,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def beat():
+    global beats
     while True:
         get(urls[0], "/movies/background")
+        with beaten:
+            beats += 1
+            beaten.notify_all()
         time.sleep(0.005)
 
 

@@ -94,59 +94,6 @@ def test_an_event_loop_that_nobody_knows_is_not_guessed(project, number):
     assert all("cause" in line for line in run.test["without_cause"])
 
 
-# The same loop with a heartbeat: from the first request on it calls /beat again and again, whether a request is open or not. A
-# request is answered after three of them.
-BEATS = """
-import http.client, select, socket, sys
-port, target = map(int, sys.argv[1:3])
-listener = socket.create_server(("127.0.0.1", port))
-events = select.epoll()
-events.register(listener, select.EPOLLIN)
-connections, requests, began, beats = {}, [], False, 0
-def call(path):
-    own = http.client.HTTPConnection("127.0.0.1", target, timeout=20)
-    own.request("GET", path)
-    own.getresponse().read()
-    own.close()
-def beat():
-    call("/beat")
-while True:
-    for fd, _ in events.poll(0.005 if began else None):
-        if fd == listener.fileno():
-            connection, _ = listener.accept()
-            connections[connection.fileno()] = connection
-            events.register(connection, select.EPOLLIN)
-            continue
-        connection = connections.pop(fd)
-        head = connection.recv(65536)
-        events.unregister(fd)
-        if head:  # else: somebody looked whether we are there
-            requests.append((connection, head))
-            began, beats = True, 0
-    if began:
-        beat()
-        beats += 1
-    if beats < 3:
-        continue
-    for connection, head in requests:
-        call(head.split()[1].decode() + "/0")
-        connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n")
-        connection.close()
-    requests.clear()
-"""
-
-
-def test_a_heartbeat_is_watched_before_its_calls_count(project):
-    """While the first request is open, its calls look as if they were made for it. What it does while the service is idle shows
-    that they are not."""
-    project.write("beats.py", BEATS)
-    web = {"name": "web", "command": f"exec {PYTHON} beats.py ${{port:web}} ${{port:back}}"}
-    run = observe(project, [relay("back"), web], many(1), complete=False)
-    rpcs = [rpc for rpc in run.test["reference"] if rpc["caller"] == "web"]
-    assert {rpc["cause"] for rpc in rpcs if rpc["path"] == "/beat"} == {"none"}, rpcs
-    assert [rpc["cause"] for rpc in rpcs if rpc["path"] != "/beat"] == ["only-active"], rpcs
-
-
 # Answers when the first calls (/n/0) of NUMBER requests are there.
 GATE = """
 import http.server, sys, threading

@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from conftest import CORPUS, PYTHON
+from processes import alive
 from rpc_tree import causes, chains, observe, observe_and_compare
 from small_apps import APPS, relay, url
 
@@ -238,11 +239,9 @@ def test_a_daemon_that_forks_twice_and_closes_everything(project, by_exec):
     command = relay("web", url("back", "/x"), python=True)["command"].removeprefix("exec ")
     service = {"name": "web", "env": {"BY_EXEC": by_exec},
                "command": f"{PYTHON} fork_twice.py {command}; exec tail -f /dev/null"}
-    try:
-        run = observe(project, [relay("back"), service], f"{CURL} {url('web')}a")
-    finally:
-        os.kill(int((project.directory / "daemon.pid").read_text()), signal.SIGKILL)
+    run = observe(project, [relay("back"), service], f"{CURL} {url('web')}a")
     assert chains(run) == under("/a", "/x")
+    assert not alive(int((project.directory / "daemon.pid").read_text())), "it ends with the session"
 
 
 @needs("wrk", "gunicorn")
