@@ -54,7 +54,7 @@ def fail():
         os.abort()
     if options.on_failure == "segv":
         print("about to crash", flush=True)
-        os.kill(os.getpid(), signal.SIGSEGV)
+        signal.raise_signal(signal.SIGSEGV)
     if options.on_failure == "exit":
         os._exit(7)
     if options.on_failure == "drop":
