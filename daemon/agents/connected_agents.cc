@@ -12,8 +12,8 @@
 #include <climits>
 #include <utility>
 
-#include "daemon/attach/proc.h"
 #include "daemon/base/fail_point.h"
+#include "daemon/base/process_table.h"
 
 namespace filibuster {
 namespace {
@@ -32,13 +32,6 @@ std::string executable_of(pid_t pid) {
   const ssize_t size =
       ::readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), path, sizeof path);
   return size > 0 ? printable({path, static_cast<size_t>(size)}) : "unknown program";
-}
-
-// 0: not known.
-pid_t parent_of(pid_t pid) {
-  attach::ProcessRow row;
-  return attach::parse_stat(attach::Proc().text(std::to_string(pid) + "/stat"), &row) ? row.parent
-                                                                                      : 0;
 }
 
 }  // namespace
@@ -246,7 +239,9 @@ bool ConnectedAgents::is_descendant(pid_t pid) const {
   constexpr int kMostLevels = 64;
   for (int level = 0; level < kMostLevels && pid > 1; ++level) {
     if (pid == ::getpid() || (level > 0 && has_registered(static_cast<uint32_t>(pid)))) return true;
-    pid = parent_of(pid);
+    const auto stat = process_stat(pid);
+    if (!stat) return false;
+    pid = stat->parent;
   }
   return false;
 }

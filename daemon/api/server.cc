@@ -17,11 +17,11 @@
 #include "daemon/api/http_server.h"
 #include "daemon/api/session_request.h"
 #include "daemon/api/waiting_room.h"
+#include "daemon/base/process_table.h"
 #include "daemon/base/random.h"
 #include "daemon/config/grpc_name.h"
 #include "daemon/explore/rpc_row.h"
 #include "daemon/page/file.h"
-#include "daemon/process/process_table.h"
 #include "daemon/report/redact.h"
 
 namespace filibuster {

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "daemon/base/descriptors.h"
+#include "daemon/base/process_table.h"
 #include "daemon/base/random.h"
 #include "daemon/process/children.h"
 #include "daemon/process/pidfd.h"
-#include "daemon/process/process_table.h"
 
 namespace filibuster {
 namespace {

@@ -14,10 +14,10 @@
 #include <utility>
 
 #include "daemon/base/file_text.h"
+#include "daemon/base/process_table.h"
 #include "daemon/process/children.h"
 #include "daemon/process/direct_command.h"
 #include "daemon/process/pidfd.h"
-#include "daemon/process/process_table.h"
 
 namespace filibuster {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "core/protocol/lane_memory.h"
 #include "daemon/base/fail_point.h"
+#include "daemon/base/process_table.h"
 #include "daemon/process/orphans.h"
-#include "daemon/process/process_table.h"
 
 extern char** environ;
 

@@ -40,8 +40,8 @@ std::string hexadecimal(uint32_t number) {
 // execution; a stop ends the wait.
 void watch_idle_services(std::chrono::steady_clock::time_point ready, int wake_fd) {
   constexpr std::chrono::milliseconds kWatch{100};  // heartbeats of libraries come every 5 to 50 ms
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(ready + kWatch - std::chrono::steady_clock::now());
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(ready + kWatch -
+                                                                 std::chrono::steady_clock::now());
   pollfd wake{wake_fd, POLLIN, 0};
   if (left.count() > 0) poll(&wake, 1, static_cast<int>(left.count()));
 }

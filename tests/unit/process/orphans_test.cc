@@ -7,8 +7,8 @@
 #include <atomic>
 #include <thread>
 
+#include "daemon/base/process_table.h"
 #include "daemon/process/process.h"
-#include "daemon/process/process_table.h"
 #include "daemon/process/session_lane.h"
 #include "tests/unit/temporary_folder.h"
 

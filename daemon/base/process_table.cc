@@ -1,4 +1,4 @@
-#include "daemon/process/process_table.h"
+#include "daemon/base/process_table.h"
 
 #include <dirent.h>
 #include <unistd.h>
