@@ -54,7 +54,11 @@ class Forwarder:
     def connections(self):
         """How many sockets the proxy has open for its connections."""
         folder = f"/proc/{self.process.pid}/fd"
-        return sum(os.readlink(f"{folder}/{fd}").startswith("socket:") for fd in os.listdir(folder)) - self.idle
+        sockets = 0
+        for fd in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+                sockets += os.readlink(f"{folder}/{fd}").startswith("socket:")
+        return sockets - self.idle
 
     def own_memory(self):
         """Bytes that are no file's: those come and go with what else the machine does."""
