@@ -77,7 +77,8 @@ UNITED_SRC := $(BUILD)/gen/unity
 SECTIONS := -ffunction-sections -fdata-sections
 compile   = $(CCACHE) $(CXX) $(CPPFLAGS) $(1) $(CXXFLAGS) $(LESS) $(2) $(if $(filter $(UNITED_SRC)/%,$<),$(AS_UNITED)) -c $< -o $@
 # A type that is used in one file only may have members of an anonymous namespace; included by a batch it looks like a header's.
-AS_UNITED := $(if $(findstring clang,$(CXX)),,-Wno-subobject-linkage)
+# Of clang, a local name that another file of the batch has in its anonymous namespace is a shadow.
+AS_UNITED := $(if $(findstring clang,$(CXX)),-Wno-shadow,-Wno-subobject-linkage)
 compile_core    = $(call compile,,$(PURE) $(SECTIONS) $(1))
 compile_preload = $(call compile,-include preload/os/old_glibc.h,$(PURE) -fno-threadsafe-statics)
 $(BUILD)/obj/core/%.o: core/%.cc
