@@ -2,7 +2,10 @@
 // table.
 #pragma once
 
+// The last two have the virtual functions of what an App makes: what is linked without main.cc needs them as well.
 #include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <functional>
 #include <string>
 #include <string_view>
