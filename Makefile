@@ -287,10 +287,12 @@ test-all: test-deps  ## the same with the whole products of cases, and what is l
 .PHONY: unit-tests run-tests test-native
 unit-tests: $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix
 # First what may run side by side, a file in one process (they share what they prepare), then what may not.
+# Half as many again as processors: a worker waits for its programs half of the time.
+WORKERS ?= $(shell expr $(JOBS) \* 3 / 2)
 INTEGRATION = BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider $(WHOLE)
 run-tests:
 	$(PYTHON) -m pytest -q -p no:cacheprovider --import-mode=importlib $(wildcard corpus/*/test_units.py)
-	$(INTEGRATION) -n $(JOBS) --dist loadfile -m 'not alone' tests/integration
+	$(INTEGRATION) -n $(WORKERS) --dist loadfile -m 'not alone' tests/integration
 	$(INTEGRATION) -m alone tests/integration
 # Each program runs as soon as it is linked, while others are compiled.
 UNIT_RUN := $(patsubst $(BUILD)/tests/%,run-%,$(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix)
