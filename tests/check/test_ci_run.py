@@ -14,7 +14,7 @@ def run(steps, tmp_path, over="", **environment):
     when its time is to be over."""
     lines = [f"step {name} bash -c '{command}'" for name, command in zip("abc", steps)]
     limit = f"until_the_stop() {{ {over}; }}\n" if over else ""
-    program = f"source {SCRIPT}\n{limit}steps() {{\n" + "\n".join(lines) + "\n}\nmain"
+    program = f"source '{SCRIPT}'\n{limit}steps() {{\n" + "\n".join(lines) + "\n}\nmain"
     ended = subprocess.run(["bash", "-c", program], cwd=tmp_path, env={**os.environ, "HERE": str(tmp_path), **environment}, text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
     return ended.returncode, ended.stdout
@@ -72,7 +72,7 @@ def test_a_run_that_takes_far_too_long_is_stopped_with_all_that_its_step_started
 
 
 def test_who_ends_it_ends_its_step(tmp_path):
-    program = f"source {SCRIPT}; steps() {{ step a bash -c 'echo $$ > {tmp_path}/pid; exec sleep 600'; }}; main"
+    program = f"source '{SCRIPT}'; steps() {{ step a bash -c 'echo $$ > {tmp_path}/pid; exec sleep 600'; }}; main"
     process = subprocess.Popen(["bash", "-c", program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + 30
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
