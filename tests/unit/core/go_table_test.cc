@@ -111,7 +111,7 @@ class GoPrograms : public testing::TestWithParam<std::string> {
                    << "apt-get install golang-go, and make unit-tests";
     }
     file_.emplace(path_.string());
-    FILE* output = popen(path_.c_str(), "r");
+    FILE* output = popen(("'" + path_.string() + "'").c_str(), "r");
     ASSERT_NE(output, nullptr);
     char line[4096];
     while (std::fgets(line, sizeof line, output) != nullptr) {
