@@ -16,9 +16,27 @@
 namespace filibuster {
 namespace {
 
+constexpr int kExecTries = 100;
+constexpr useconds_t kExecPauseMicroseconds = 200;
+
 std::string text_of_process(pid_t pid, const char* file) {
   std::ifstream stream("/proc/" + std::to_string(pid) + "/" + file);
   return stream ? text_of(stream) : "";
+}
+
+// In the middle of exec a process has its new name and program, and not all of its arguments and environment yet: the
+// kernel tells where its code begins after these. A thread of the kernel has no program.
+bool is_in_exec(pid_t pid) {
+  const std::string text = text_of_process(pid, "stat");
+  const size_t end = text.rfind(')');
+  if (end == std::string::npos) return false;
+  std::istringstream fields(text.substr(end + 1));
+  std::string skipped, code_begins;
+  for (int field = 3; field < 26; ++field) fields >> skipped;
+  fields >> code_begins;
+  char program[1];
+  const std::string link = "/proc/" + std::to_string(pid) + "/exe";
+  return code_begins == "0" && readlink(link.c_str(), program, sizeof program) > 0;
 }
 
 std::vector<pid_t> children_of_threads(pid_t parent) {
@@ -95,7 +113,14 @@ bool has_descendant_of(uid_t user) {
 }
 
 std::string environment_of(pid_t pid, const std::string& name) {
-  const std::string text = text_of_process(pid, "environ");
+  std::string text = text_of_process(pid, "environ");
+  // What is read after a process was seen outside of exec is all that there is.
+  bool unfinished = true;
+  for (int tries = 0; tries < kExecTries && text.empty() && unfinished; ++tries) {
+    if (tries > 0) usleep(kExecPauseMicroseconds);
+    unfinished = is_in_exec(pid);
+    text = text_of_process(pid, "environ");
+  }
   const std::string wanted = name + "=";
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\0', at), text.size());

@@ -48,21 +48,23 @@ class OrphansTest : public testing::Test {
       usleep(1000);
     }
   }
+  // Of this test alone: marks are looked for on the whole machine.
+  const std::string mark_ = make_owner_mark(), other_mark_ = make_owner_mark();
   TemporaryFolder folder_;
   std::string log_ = folder_.path() + "/log";
   int left_ = 0;
 };
 
 TEST_F(OrphansTest, AreToldApartByTheirMarks) {
-  leave("sleep 1000", "aa:users");
+  leave("sleep 1000", mark_ + ":users");
   const MarkedProcess users = left("sleep");
-  EXPECT_EQ(users.mark, "aa");
+  EXPECT_EQ(users.mark, mark_);
   EXPECT_EQ(users.started_by, "users");
-  leave("env -i tail -f /dev/null", "aa:test");
+  leave("env -i tail -f /dev/null", mark_ + ":test");
   EXPECT_EQ(left("tail").mark, "");
   SessionLane first, second;
-  first.owner_mark = "bb";
-  second.owner_mark = "aa";
+  first.owner_mark = other_mark_;
+  second.owner_mark = mark_;
   second.number = 1;
   EXPECT_TRUE(end_orphans(second, "movies").empty());
   EXPECT_EQ(orphans().size(), 2u) << "of another service";
@@ -75,9 +77,9 @@ TEST_F(OrphansTest, AreToldApartByTheirMarks) {
 }
 
 TEST_F(OrphansTest, WhatIsStartedHereIsNone) {
-  Process own = shell("sleep 1000", "aa:users");
+  Process own = shell("sleep 1000", mark_ + ":users");
   SessionLane lane;
-  lane.owner_mark = "aa";
+  lane.owner_mark = mark_;
   EXPECT_TRUE(end_orphans(lane).empty());
   EXPECT_FALSE(own.poll_exit().has_value());
   own.kill_group(SIGKILL);
@@ -87,15 +89,15 @@ TEST_F(OrphansTest, WhatIsStartedHereIsNone) {
 TEST_F(OrphansTest, TheirChildrenEndWithThemAndSoDoThoseThatGoOnAtSigterm) {
   const std::string script = folder_.write(
       "stubborn", "trap '' TERM; setsid sleep 1000 & setsid sleep 1001 & wait; exec sleep 1002\n");
-  leave("sh " + script, "aa:test");
+  leave("sh " + script, mark_ + ":test");
   const pid_t parent = left("sh").pid;
   std::vector<MarkedProcess> all;
-  while (all.size() < 3) all = processes_marked({"aa"});
+  while (all.size() < 3) all = processes_marked({mark_});
   const Ended ended = end_processes([] { return orphans(); }, milliseconds(50));
   EXPECT_TRUE(ended.alive.empty());
   EXPECT_GE(ended.all.size(), 1u);
   EXPECT_EQ(ended.all[0].pid, parent);
-  EXPECT_TRUE(processes_marked({"aa"}).empty());
+  EXPECT_TRUE(processes_marked({mark_}).empty());
 }
 
 TEST_F(OrphansTest, AStatusIsReadByWhoStartedTheProcess) {
@@ -104,7 +106,7 @@ TEST_F(OrphansTest, AStatusIsReadByWhoStartedTheProcess) {
     while (!over) reap_orphans();
   });
   for (int i = 0; i < 100; ++i) {
-    Process own = shell("exit 7", "aa:test");
+    Process own = shell("exit 7", mark_ + ":test");
     const auto status = own.wait(kLimit);
     EXPECT_EQ(status ? to_text(*status) : "read by somebody else", "exit status 7");
     if (!status) break;
@@ -115,10 +117,11 @@ TEST_F(OrphansTest, AStatusIsReadByWhoStartedTheProcess) {
 
 TEST_F(OrphansTest, TheNextDaemonEndsWhatHasTheMarkOfAKilledOne) {
   OwnedProcesses killed(folder_.path());
-  killed.set_mark("aa");
-  leave("sleep 1000", "aa:users");
-  leave("env -i tail -f /dev/null", "aa:test");
-  leave("sh " + folder_.write("other", "while true; do sleep 1003; done\n"), "bb:users");
+  killed.set_mark(mark_);
+  leave("sleep 1000", mark_ + ":users");
+  leave("env -i tail -f /dev/null", mark_ + ":test");
+  leave("sh " + folder_.write("other", "while true; do sleep 1003; done\n"),
+        other_mark_ + ":users");
   const MarkedProcess marked = left("sleep"), bare = left("tail");
   const pid_t other = left("sh").pid;
   killed.keep_orphans();
