@@ -122,7 +122,7 @@ def test_call_sites_are_told_apart_to_file_and_line(matrix, kind):
 
 FLAGS = ["-XX:+DisableAttachMechanism", "-Xint", "-XX:+UseSerialGC",
          "-XX:+UnlockDiagnosticVMOptions -XX:+BytecodeVerificationLocal -Xcheck:jni",
-         f"-javaagent:{BUILD}/tests/java/early_agent.jar"]
+         "-javaagent:early_agent.jar"]  # of build/tests/java
 FEW = ["blocking", "send", "chain", "pool", "supply", "self"]
 
 
@@ -136,7 +136,8 @@ def indexes():
 @pytest.mark.parametrize("flags", FLAGS)
 def test_options_of_the_machine_change_no_index(project, indexes, flags):
     """Nor does address-space randomisation: every machine gives the same set."""
-    run = observe(project, [users(flags=flags)], rounds(FEW, [2]), complete=False)
+    options = flags.replace("early_agent.jar", f"{BUILD}/tests/java/early_agent.jar")
+    run = observe(project, [users(flags=options)], rounds(FEW, [2]), complete=False)
     found = attributions(run)
     assert {kind: dict(found[kind][2]) for kind in FEW} == {kind: {"right": 2 * CALLS[kind]} for kind in FEW}
     assert service_log(project) == "serving\n"
