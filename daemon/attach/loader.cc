@@ -38,7 +38,7 @@ bool send_with_descriptor(int to, const bpf::JoinRequest& request, int descripto
 }  // namespace
 
 std::string program_beside(const std::string& library, const char* name) {
-  // The library may be reached by a link (Lane::usable_preload).
+  // The library may be reached by a link (LibraryPath).
   std::error_code failed;
   std::filesystem::path file = std::filesystem::canonical(library, failed);
   if (failed) file = library;

@@ -1,5 +1,6 @@
 #include "daemon/lane/lane.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,6 +50,29 @@ Result<void> HubFolder::make(const std::string& root, uint32_t lane) {
   return {};
 }
 
+LibraryPath::~LibraryPath() {
+  std::error_code ignored;
+  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+}
+
+Result<std::string> LibraryPath::make(const std::string& library) {
+  if (access(library.c_str(), R_OK) != 0) {
+    return Error{"libfilibuster.so is not at " + library +
+                 "; build or install it, or set FILIBUSTER_PRELOAD"};
+  }
+  if (library.find_first_of(" :") == std::string::npos) return library;
+  char name[] = "/tmp/filibuster-XXXXXX";
+  if (mkdtemp(name) == nullptr) return Error{std::string("cannot make ") + name};
+  folder_ = name;
+  const std::string link = folder_ + "/lib";
+  const fs::path path(library);
+  std::error_code failed;
+  fs::create_directory_symlink(path.parent_path(), link, failed);
+  if (failed) return Error{"cannot link " + link + ": " + failed.message()};
+  if (chmod(name, 0755) != 0) return system_error("chmod " + folder_);
+  return link + "/" + path.filename().string();
+}
+
 Lane::Lane(const Options& options, EventSink sink)
     : config_(options.config),
       sink_(std::move(sink)),
@@ -80,7 +104,7 @@ Result<std::unique_ptr<Lane>> Lane::make(const Options& options, EventSink sink)
   lane->owned_.set_mark(lane->place_.owner_mark);
   if (options.number == 0) fail_point("session");
   if (auto started = lane->start_hub(options); !started) return started.error();
-  auto preload = lane->usable_preload(options.preload);
+  auto preload = lane->library_.make(options.preload);
   if (!preload) return preload.error();
   lane->place_.preload = preload.value();
   if (auto taken = lane->ports_.take(); !taken) return taken.error();
@@ -122,20 +146,6 @@ Result<void> Lane::start_hub(const Options& lane_options) {
   hub_ = std::move(started).value();
   place_.hub_address = hub_->address();
   return {};
-}
-
-Result<std::string> Lane::usable_preload(const std::string& preload) const {
-  if (access(preload.c_str(), R_OK) != 0) {
-    return Error{"libfilibuster.so is not at " + preload +
-                 "; build or install it, or set FILIBUSTER_PRELOAD"};
-  }
-  if (preload.find_first_of(" :") == std::string::npos) return preload;
-  const std::string link = folder_.path() + "/libfilibuster.so";
-  std::error_code failed;
-  fs::remove(link, failed);
-  fs::create_symlink(preload, link, failed);
-  if (failed) return Error{"cannot link " + link + ": " + failed.message()};
-  return link;
 }
 
 void Lane::add_services(coverage::Collector* coverage) {

@@ -21,7 +21,7 @@
 namespace filibuster {
 
 // The folder of the agents' socket: ROOT/agents, of further lanes ROOT/agents-N. If that path is too long for a socket or has blanks
-// or colons (they separate the entries of LD_PRELOAD), it is a temporary folder, removed at the end.
+// or colons, it is a temporary folder, removed at the end.
 class HubFolder {
  public:
   HubFolder() = default;
@@ -34,6 +34,21 @@ class HubFolder {
  private:
   std::string path_;
   bool temporary_ = false;
+};
+
+// The library by a path that LD_PRELOAD takes: blanks and colons separate its entries. If its own path has some, it is a link to
+// the library's folder, which programs of other users find, too. It is removed at the end.
+class LibraryPath {
+ public:
+  LibraryPath() = default;
+  LibraryPath(const LibraryPath&) = delete;
+  LibraryPath& operator=(const LibraryPath&) = delete;
+  ~LibraryPath();
+  // `library`: absolute.
+  Result<std::string> make(const std::string& library);
+
+ private:
+  std::string folder_;  // of the link; empty: there is none
 };
 
 class Lane {
@@ -75,7 +90,6 @@ class Lane {
   Lane(const Options& options, EventSink sink);
   Result<void> start_hub(const Options& options);
   void end_orphans();
-  Result<std::string> usable_preload(const std::string& preload) const;
 
   const Config& config_;
   EventSink sink_;
@@ -83,6 +97,7 @@ class Lane {
   SessionLane place_;
   OwnedProcesses owned_;
   HubFolder folder_;
+  LibraryPath library_;
   LanePorts ports_;
   std::shared_ptr<AgentHub> hub_;
   std::unique_ptr<Services> services_;

@@ -165,8 +165,8 @@ Result<Session::Injected> Session::injected(const FaultQuery& query, uint32_t la
   return out;
 }
 
-std::string Session::coverage_helpers() const {
-  return fs::path(context_.preload).parent_path().string() + "/filibuster/coverage";
+std::string Session::coverage_helpers(const SessionLane& lane) {
+  return fs::path(lane.preload).parent_path().string() + "/filibuster/coverage";
 }
 
 // Coverage data of an interrupted run are continued if the keys are equal: the programs and what is
@@ -348,7 +348,7 @@ Result<std::unique_ptr<coverage::Collector>> Session::make_collector(
     const SessionLane& lane) const {
   if (!request_.coverage) return std::unique_ptr<coverage::Collector>();
   return coverage::Collector::create(request_.config, lane,
-                                     {coverage_helpers(), coverage_key(lane), request_.restart});
+                                     {coverage_helpers(lane), coverage_key(lane), request_.restart});
 }
 
 void Session::collect(coverage::Collector* collector, const SessionReport& report,

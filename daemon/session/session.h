@@ -64,7 +64,7 @@ class Session {
   // Explores every test on `lane`, whose services are running.
   Result<void> explore_tests(Lane* lane, SessionReport* report);
   Suspects suspects();
-  std::string coverage_helpers() const;
+  static std::string coverage_helpers(const SessionLane& lane);
   std::string coverage_key(const SessionLane& lane) const;
   Result<std::unique_ptr<coverage::Collector>> make_collector(const SessionLane& lane) const;
   void collect(coverage::Collector* collector, const SessionReport& report, bool to_the_end);

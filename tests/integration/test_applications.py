@@ -103,7 +103,7 @@ def test_a_service_elsewhere_follows_no_session_and_those_that_wait_for_it_say_w
         exit_code, output, errors = session.go_on()
         assert "front -> back" not in output, output
         for process in services.processes:
-            assert re.search(rf"pid {process.pid} \(\S+\) to {tmp_path}/elsewhere[.;]", errors), (name, errors)
+            assert re.search(rf"pid {process.pid} \([^)]+\) to {tmp_path}/elsewhere[.;]", errors), (name, errors)
         assert f"FILIBUSTER_APPLICATION={tmp_path / name}\n" in errors, (name, errors)
     assert services.joined == [False, False]
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from conftest import BUILD, CORPUS, PYTHON, REPOSITORY
+from conftest import BUILD, CORPUS, PRELOAD, PYTHON, REPOSITORY
 from corpus import in_place
 from processes import events
 from small_apps import APPS, config, probe, relay, url
@@ -103,11 +103,15 @@ def test_cpp_under_faults_asks_the_other_service(project):
     assert coverage.services["review-ml"]["counts"]["only_under_faults"] == 0
 
 
-def test_cpp_that_forks_is_measured_in_parent_and_child(project):
+@pytest.mark.parametrize("folder", ["lib", "with blanks: lib"])
+def test_cpp_that_forks_is_measured_in_parent_and_child(project, folder):
+    """Wherever the library and its helpers stand: blanks and colons separate the entries of LD_PRELOAD."""
+    (project.directory / folder).symlink_to(BUILD / "lib")
+    library = str(project.directory / folder / PRELOAD.name)
     made = config([{"name": "back", "command": [str(BUILD / "tests" / "coverage" / "prefork"), "${port:back}"]}, relay("front", "back")],
                   [probe(url("front"), expected="200,503")], faults=[{"inject": 503}])
     project.write("filibuster.json", made)
-    outcome = project.filibuster("run", "--coverage")
+    outcome = project.filibuster("run", "--coverage", env={"FILIBUSTER_PRELOAD": library})
     assert outcome.exit_code == 0, outcome
     coverage = Coverage(outcome)
     assert coverage.services["back"]["notes"] == [], coverage.services["back"]
