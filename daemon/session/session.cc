@@ -347,8 +347,8 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
 Result<std::unique_ptr<coverage::Collector>> Session::make_collector(
     const SessionLane& lane) const {
   if (!request_.coverage) return std::unique_ptr<coverage::Collector>();
-  return coverage::Collector::create(request_.config, lane,
-                                     {coverage_helpers(lane), coverage_key(lane), request_.restart});
+  return coverage::Collector::create(
+      request_.config, lane, {coverage_helpers(lane), coverage_key(lane), request_.restart});
 }
 
 void Session::collect(coverage::Collector* collector, const SessionReport& report,
