@@ -84,24 +84,31 @@ def test_a_crowd_of_slow_connections_changes_nothing(project):
     assert (process.returncode, report["counts"], sorted(case["state"] for case in report["cases"]), report["findings"]) == shown(alone)
 
 
+WAITING, QUESTIONS = 200, 40
+
+
 def test_those_who_wait_for_news_and_those_who_keep_connections_hold_up_no_question(session):
     port, token = address(session)
     (number,) = [json.loads(body)["session"] for _, body in [ask(port, "/v1/status", token)]]
+    news = request(f"/v1/sessions/{number}/page?after=1000000", token)
     selector = selectors.DefaultSelector()
-    waiting = []
-    for _ in range(200):
-        connection = socket.create_connection(("127.0.0.1", port))
-        connection.sendall(request(f"/v1/sessions/{number}/page?after=1000000", token))
+    waiting = [socket.create_connection(("127.0.0.1", port)) for _ in range(WAITING)]
+    for connection in waiting:
+        connection.sendall(news)
         selector.register(connection, selectors.EVENT_READ)
-        waiting.append(connection)
     kept = []
-    for _ in range(40):
+    told = 0  # that there is no news, which takes the daemon a second
+    for _ in range(QUESTIONS):
         connection = socket.create_connection(("127.0.0.1", port))
         connection.sendall(request("/v1/status", token))
         assert answer(connection)[0] == 200
         kept.append(connection)
-    # With one set of threads for all, these would have waited for most of the 200.
-    assert len(selector.select(timeout=0)) < 100
+        for key, _ in selector.select(timeout=0):
+            answer(key.fileobj)
+            key.fileobj.sendall(news)
+            told += 1
+    # With one set of threads for all, each question would have waited until most of those who wait were told.
+    assert told < QUESTIONS * WAITING / 4
     for connection in waiting + kept:
         connection.close()
 
