@@ -107,8 +107,8 @@ def test_those_who_wait_for_news_and_those_who_keep_connections_hold_up_no_quest
             answer(key.fileobj)
             key.fileobj.sendall(news)
             told += 1
-    # With one set of threads for all, each question would have waited until most of those who wait were told.
-    assert told < QUESTIONS * WAITING / 4
+        # With one set of threads for all, each question would have waited until most of those who wait were told.
+        assert told < QUESTIONS * WAITING / 4
     for connection in waiting + kept:
         connection.close()
 
