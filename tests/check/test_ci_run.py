@@ -9,12 +9,11 @@ import pytest
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / ".ci" / "run"
 
 
-def run(steps, tmp_path, over="", **environment):
-    """`.ci/run` with these commands as its steps, which are called a, b, and so on; started in this folder. `over`: a command that ends
-    when its time is to be over."""
+def run(steps, tmp_path, before="", **environment):
+    """`.ci/run` with these commands as its steps, which are called a, b, and so on; started in this folder. `before`: commands that
+    change what it does."""
     lines = [f"step {name} bash -c '{command}'" for name, command in zip("abc", steps)]
-    limit = f"until_the_stop() {{ {over}; }}\n" if over else ""
-    program = f"source '{SCRIPT}'\n{limit}steps() {{\n" + "\n".join(lines) + "\n}\nmain"
+    program = f"source '{SCRIPT}'\n{before}steps() {{\n" + "\n".join(lines) + "\n}\nmain"
     ended = subprocess.run(["bash", "-c", program], cwd=tmp_path, env={**os.environ, "HERE": str(tmp_path), **environment}, text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
     return ended.returncode, ended.stdout
@@ -60,10 +59,12 @@ def test_a_run_that_became_too_long_says_so_at_its_end(tmp_path):
 @pytest.mark.parametrize("trap", ["", "trap : TERM; "], ids=["ends when asked", "has to be killed"])
 def test_a_run_that_takes_far_too_long_is_stopped_with_all_that_its_step_started(tmp_path, trap):
     began = "echo start quick; echo 0.1 quick; echo start endless one"
-    step = f"({began}) >> $TEST_TIMES; {trap}sleep 600 & echo $! > $HERE/pid; while :; do wait; done"
-    status, output = run([step, "touch $HERE/b"], tmp_path, over="while [ ! -s $HERE/pid ]; do sleep 0.01; done", GRACE_SECONDS="1")
+    # The step says itself when its time is over: by the signal that timeout(1) has from its clock.
+    step = f"({began}) >> $TEST_TIMES; {trap}sleep 600 & echo $! > $HERE/pid; kill -ALRM $PPID; while :; do wait; done"
+    clock = "limited() { shift; exec timeout --kill-after=1 1000 \"$@\"; }; "
+    status, output = run([step, "touch $HERE/b"], tmp_path, clock, STOP_MINUTES="0", GRACE_SECONDS="1")
     assert status == 1 and not (tmp_path / "b").exists(), output
-    assert "a (stopped)" in output and output.endswith("== stopped in step 'a' after 80 minutes\n"), output
+    assert "a (stopped)" in output and output.endswith("== stopped in step 'a' after 0 minutes\n"), output
     assert "== tests that had begun and not ended\n  endless one\n" in output, output
     end = time.monotonic() + 30
     while not gone((tmp_path / "pid").read_text().strip()):
