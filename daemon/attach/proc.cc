@@ -76,8 +76,8 @@ bool parse_stat(std::string_view text, ProcessRow* out) {
   std::istringstream fields{std::string(text.substr(name_end + 1))};
   std::string skipped;
   if (!(fields >> out->state >> out->parent)) return false;
-  for (int field = 5; field < 22; ++field) fields >> skipped;
-  return static_cast<bool>(fields >> out->start_time);
+  for (int field = 5; field < 20; ++field) fields >> skipped;
+  return static_cast<bool>(fields >> out->threads >> skipped >> out->start_time);
 }
 
 std::string Proc::text(const std::string& path) const {

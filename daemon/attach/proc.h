@@ -29,8 +29,10 @@ std::vector<ListeningSocket> parse_listening(std::string_view table);
 struct ProcessRow {
   pid_t parent = 0;
   uint64_t start_time = 0;  // field 22 of its stat
+  uint32_t threads = 0;
   char state = 0;
-  bool has_ended() const { return state == 'Z' || state == 'X'; }
+  // A process whose first thread has ended goes on with the others.
+  bool has_ended() const { return (state == 'Z' || state == 'X') && threads <= 1; }
 };
 // The text of /proc/PID/stat; false: it is none.
 bool parse_stat(std::string_view text, ProcessRow* out);

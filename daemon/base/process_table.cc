@@ -62,8 +62,8 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   std::istringstream fields(text.substr(end + 1));
   fields >> out.state >> out.parent >> out.group;
   std::string skipped;
-  for (int field = 6; field < 22; ++field) fields >> skipped;
-  fields >> out.start_time;
+  for (int field = 6; field < 20; ++field) fields >> skipped;
+  fields >> out.threads >> skipped >> out.start_time;
   if (!fields) return std::nullopt;
   return out;
 }

@@ -16,7 +16,9 @@ struct ProcessStat {
   char state = 0;
   pid_t parent = 0, group = 0;
   uint64_t start_time = 0;
-  bool has_ended() const { return state == 'Z' || state == 'X'; }
+  uint32_t threads = 0;
+  // A process whose first thread has ended goes on with the others, and keeps its files open.
+  bool has_ended() const { return (state == 'Z' || state == 'X') && threads <= 1; }
 };
 // nullopt: no such process.
 std::optional<ProcessStat> process_stat(pid_t pid);

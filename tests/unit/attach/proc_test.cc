@@ -38,6 +38,14 @@ TEST(Stat, ANameWithParenthesesAndBlanksIsSkipped) {
   EXPECT_EQ(row.start_time, 123456u);
 }
 
+TEST(Stat, AProcessGoesOnWithTheOtherThreadsOfItsFirstOne) {
+  ProcessRow row;
+  ASSERT_TRUE(parse_stat("42 (a) Z 7 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 2 0 123456 0 0", &row));
+  EXPECT_FALSE(row.has_ended());
+  ASSERT_TRUE(parse_stat("42 (a) Z 7 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 123456 0 0", &row));
+  EXPECT_TRUE(row.has_ended());
+}
+
 TEST(Stat, WhatIsNoStatIsRefused) {
   ProcessRow row;
   EXPECT_FALSE(parse_stat("", &row));

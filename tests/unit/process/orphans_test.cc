@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -54,6 +56,26 @@ class OrphansTest : public testing::Test {
   std::string log_ = folder_.path() + "/log";
   int left_ = 0;
 };
+
+TEST(ProcessStat, AProcessGoesOnWithTheOtherThreadsOfItsFirstOne) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::thread([] { pause(); }).detach();
+    // Only this thread ends.
+    syscall(SYS_exit, 0);
+  }
+  std::optional<ProcessStat> stat;
+  do {
+    stat = process_stat(child);
+    ASSERT_TRUE(stat);
+  } while (stat->state != 'Z');
+  EXPECT_FALSE(stat->has_ended());
+  kill(child, SIGKILL);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_TRUE(process_stat(child)->has_ended());
+  waitpid(child, nullptr, 0);
+}
 
 TEST_F(OrphansTest, AreToldApartByTheirMarks) {
   leave("sleep 1000", mark_ + ":users");
