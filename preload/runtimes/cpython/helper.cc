@@ -333,8 +333,14 @@ std::string_view install() {
 
 // --- questions at a request ---------------------------------------------------------------------
 
-// The loop that runs on this thread, as a new reference; nullptr: none.
+// Does the program have neither asyncio nor greenlets? Then there is nothing to ask the interpreter for.
+bool has_threads_only() {
+  return !g_ready.load(std::memory_order_acquire) && !cpython::has_greenlets();
+}
+
+// The loop that runs on this thread, as a new reference; nullptr: none, or asyncio is not loaded.
 Object* running_loop() {
+  if (!g_ready.load(std::memory_order_acquire)) return nullptr;
   Object* loop = api().call(g_loop.running, static_cast<Object*>(nullptr));
   if (loop == nullptr) api().error_clear();
   if (loop != api().none) return loop;
@@ -399,7 +405,7 @@ TaskContext task_of_thread() {
 TaskContext current() {
   TaskContext task;
   if (!g_installed.load(std::memory_order_acquire) || !cpython::usable()) return task;
-  if (!g_ready.load(std::memory_order_acquire)) return task_of_thread();
+  if (has_threads_only()) return task_of_thread();
   const cpython::Scope scope;
   Object* loop = running_loop();
   const bool in_loop = loop != nullptr || (t_serving && !own_process());
@@ -479,7 +485,7 @@ void incoming(const RpcContext& request, bool multiplexed) {
     swap_task({});  // what this thread inherited is not what it works for from now on
     if (!t_state.multiplexing) g_threads_serve.store(true, std::memory_order_relaxed);
   };
-  if (!g_ready.load(std::memory_order_acquire)) return read_by_thread();
+  if (has_threads_only()) return read_by_thread();
   const cpython::Scope scope;
   loop = running_loop();
   if (loop == nullptr) {
