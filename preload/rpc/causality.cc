@@ -73,7 +73,8 @@ void IncomingTable::close(Incoming* incoming) {
   hint_.store(slot_of(incoming), std::memory_order_relaxed);
 }
 
-void IncomingTable::note_given_up(uint32_t session, uint32_t execution) {
+void IncomingTable::note_given_up(const Incoming& incoming, uint32_t session, uint32_t execution) {
+  if (incoming.inherited && !incoming.counted) return;
   given_up_in_.store(uint64_t{session} << 32 | execution, std::memory_order_release);
 }
 

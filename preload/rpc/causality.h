@@ -75,9 +75,10 @@ class IncomingTable {
   }
   // Gives the slot back. Precondition: open.
   void close(Incoming* incoming);
-  // To be called before close() of a request that ends without its answer: whoever works for it may go on, and is seen
-  // nowhere any more. So which request is the only active one proves nothing, until that execution ends.
-  void note_given_up(uint32_t session, uint32_t execution);
+  // To be called before close() of a request that ends without its answer while that execution runs: whoever works for it
+  // may go on, and is seen nowhere any more. So which request is the only active one proves nothing until the execution ends.
+  // (A forked child closes its copies of connections whose requests other threads of its parent serve. That says nothing.)
+  void note_given_up(const Incoming& incoming, uint32_t session, uint32_t execution);
   bool has_given_up(uint32_t session, uint32_t execution) const;
   uint32_t slot_of(const Incoming* incoming) const {
     return static_cast<uint32_t>(incoming - slots_);

@@ -37,11 +37,10 @@ void drop_pending_fields(const Incoming* incoming) {
 // `incoming` ends without its answer: its client has given up, or its connection is not followed any more.
 void note_given_up(const Incoming& incoming) {
   g_incoming_given_up.store(true, std::memory_order_release);
-  // A forked child closes its copies of connections whose requests are served by other threads of its parent.
-  if (incoming.inherited && !incoming.counted) return;
   // The execution is the one that runs now: an older request may be given up in it.
   if (const Attachment* a = g_attachment.load(std::memory_order_acquire); a != nullptr)
-    g_incoming.note_given_up(a->lane->session, a->lane->execution.load(std::memory_order_acquire));
+    g_incoming.note_given_up(incoming, a->lane->session,
+                             a->lane->execution.load(std::memory_order_acquire));
 }
 
 // A caller without an agent counts as the test (caller_of in daemon/agents/caller.h).
