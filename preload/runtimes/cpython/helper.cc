@@ -61,6 +61,8 @@ constinit thread_local bool t_stray __attribute__((tls_model("initial-exec"))) =
 constinit std::atomic<bool> g_threads_serve{false};
 // A greenlet of this thread has read a request. Then one that has no request works for none.
 constinit thread_local bool t_greenlets_serve __attribute__((tls_model("initial-exec"))) = false;
+// So does the greenlet that the thread began with, unless it has read requests, too.
+constinit thread_local bool t_first_serves __attribute__((tls_model("initial-exec"))) = false;
 constinit thread_local bool t_inheriting __attribute__((tls_model("initial-exec"))) = false;
 
 // Requests that came while the one before on their connection was still open (pipelining). Nobody sees
@@ -431,6 +433,8 @@ TaskContext current() {
     } else if (t_greenlets_serve) {
       task.state = TaskContext::State::kNothing;
     }
+  } else if (t_greenlets_serve && !t_first_serves) {
+    task.state = TaskContext::State::kNothing;
   } else {
     task = task_of_thread();
   }
@@ -472,6 +476,7 @@ bool read_by_greenlet(const RpcContext& request) {
   }
   api().decrease_reference(bytes);
   t_greenlets_serve = true;
+  note_multiplexing_thread();  // greenlets take turns: that one of them has read a request says nothing of the others
   return true;
 }
 
@@ -489,8 +494,9 @@ void incoming(const RpcContext& request, bool multiplexed) {
   const cpython::Scope scope;
   loop = running_loop();
   if (loop == nullptr) {
-    if (multiplexed || !read_by_greenlet(request)) read_by_thread();
-    return;
+    if (!multiplexed && read_by_greenlet(request)) return;
+    t_first_serves = true;
+    return read_by_thread();
   }
   if (!has_contexts(loop)) return api().decrease_reference(loop);
   TaskContext task;
