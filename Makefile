@@ -218,7 +218,7 @@ DEMO_PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev 
   python3 python3-flask python3-requests openjdk-17-jdk-headless
 PACKAGES = $(DEMO_PACKAGES) libjacoco-java $(BPF_PACKAGES)
 TEST_PACKAGES := libgtest-dev junit5 dpkg-dev python3-pytest python3-pytest-xdist python3-jsonschema chromium gunicorn nginx-light curl wrk redis-server redis-tools procps \
-  python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop python3-gevent rustc binutils \
+  python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop python3-gevent python3-eventlet rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
   python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage \
   libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libnetty-java libperfmark-java libguava-java \

@@ -46,6 +46,8 @@ enum RpcFlags : uint16_t {
   kRpcWasAttempted =
       1u << 10,           // it says that there were attempts before it (kGrpcPreviousAttempts)
   kRpcSealed = 1u << 11,  // Protocol::kSealed
+  // Its cause is not known, and might be, had no request of its process been given up before in this execution.
+  kRpcAfterGivingUp = 1u << 12,
 };
 inline Protocol protocol_of(uint16_t rpc_flags) {
   if ((rpc_flags & kRpcRedis) != 0) return Protocol::kRedis;

@@ -22,6 +22,7 @@
 #include "daemon/explore/suspects.h"
 #include "daemon/explore/test_run.h"
 #include "daemon/report/finding.h"
+#include "daemon/report/given_up.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {
@@ -200,6 +201,7 @@ class Explorer {
   RpcLedger ledger_;
   TimeoutCounts timeouts_;
   RefusalCounts refusals_;
+  GivenUpCounts given_up_;
   std::vector<NondeterminismRule> masks_;     // the masks that the agents use now
   std::vector<NondeterminismRule> proposed_;  // the masks among them that this exploration found
   struct Comparison {  // of RPCs of one kind that did not come when a fault was planned for them

@@ -363,6 +363,7 @@ void Explorer::finish_report() {
   for (const Refusals& client : report.refusals) {
     if (!client.never_refused.empty()) notes_.insert(to_note(client));
   }
+  for (const std::string& note : given_up_.notes()) notes_.insert(note);
   if (observed_.full()) {
     notes_.insert("services answered with errors in more than " +
                   std::to_string(ObservedAnswers::kMax) + " ways: 'observed' has the first ones");

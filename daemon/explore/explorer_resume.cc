@@ -234,6 +234,7 @@ Result<void> Explorer::begin_anew(const std::string& why) {
   ledger_ = {};
   timeouts_ = {};
   refusals_ = {};
+  given_up_ = {};
   unstable_ = {};
   seconds_.clear();
   exploration_.report.skipped.clear();

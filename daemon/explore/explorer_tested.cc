@@ -29,6 +29,9 @@ Result<void> Explorer::load_tested() {
   auto timeouts = store_->saved(Saved::kTimeouts);
   if (!timeouts) return timeouts.error();
   if (timeouts.value()) timeouts_.add_json(*timeouts.value());
+  auto given_up = store_->saved(Saved::kGivenUp);
+  if (!given_up) return given_up.error();
+  if (given_up.value()) given_up_.add_json(*given_up.value());
   return {};
 }
 
@@ -58,6 +61,9 @@ Result<void> Explorer::note_tested(const Observation& seen, const ExecutionRecor
   }
   if (any_new) {
     if (auto set = store_->save(Saved::kRpcs, ledger_.to_json()); !set) return set;
+  }
+  if (given_up_.see(record)) {
+    if (auto set = store_->save(Saved::kGivenUp, given_up_.to_json()); !set) return set;
   }
   if (!timeouts_.see(record)) return {};
   return store_->save(Saved::kTimeouts, timeouts_.to_json());

@@ -34,7 +34,8 @@ constexpr FlagRow kFlagTags[] = {{kRpcEntry, "formed on arrival"},
                                  {kRpcGrpc, "gRPC"},
                                  {kRpcRedis, "Redis"},
                                  {kRpcEncrypted, "TLS"},
-                                 {kRpcSealed, "not decrypted"}};
+                                 {kRpcSealed, "not decrypted"},
+                                 {kRpcAfterGivingUp, "after a client gave up"}};
 
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {
   std::string out;

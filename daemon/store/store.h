@@ -40,6 +40,7 @@ enum class Saved : uint8_t {
   kTimeouts,       // TimeoutCounts
   kRefusals,       // RefusalCounts
   kObserved,       // ObservedAnswers
+  kGivenUp,        // GivenUpCounts
   kCount,
 };
 

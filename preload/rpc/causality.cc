@@ -73,6 +73,15 @@ void IncomingTable::close(Incoming* incoming) {
   hint_.store(slot_of(incoming), std::memory_order_relaxed);
 }
 
+void IncomingTable::note_given_up(const Incoming& incoming, uint32_t session, uint32_t execution) {
+  if (incoming.inherited && !incoming.counted) return;
+  given_up_in_.store(uint64_t{session} << 32 | execution, std::memory_order_release);
+}
+
+bool IncomingTable::has_given_up(uint32_t session, uint32_t execution) const {
+  return given_up_in_.load(std::memory_order_acquire) == (uint64_t{session} << 32 | execution);
+}
+
 void IncomingTable::count(Incoming* incoming, bool active) {
   if (incoming->counted == active) return;
   incoming->counted = active;
@@ -186,12 +195,22 @@ CauseOf find_cause(const IncomingTable& table, const CauseQuery& query) {
   Sighting seen{0, query.execution, faults};
   if (active == 0) seen = {kSiteSeenWithNone, query.execution, faults && query.given_up};
   if (active > 1) seen.flags = kSiteSeenWithSeveral;
-  const uint32_t known = note_site(query.lane, fold_key(query.site), seen);
-  if (known == 0 && active == 1 && !query.requests_lost && table.only_active(activity, &cause)) {
+  const uint64_t site = fold_key(query.site);
+  const uint32_t session = query.lane->session;
+  const bool barred =
+      table.has_given_up(session, query.execution) && lasting_sightings(query.lane, site) != 0;
+  const uint32_t known = note_site(query.lane, site, seen);
+  const bool alone =
+      known == 0 && active == 1 && !query.requests_lost && table.only_active(activity, &cause);
+  // Looked at last: what a request that is closed by now has left behind was noted before it was closed.
+  const bool given_up = table.has_given_up(session, query.execution);
+  if (alone && !given_up) {
     cause.cause = Cause::kOnlyActive;
     return cause;
   }
-  return CauseOf{};
+  CauseOf none;
+  none.after_giving_up = given_up && active <= 1 && !barred && !query.requests_lost;
+  return none;
 }
 
 }  // namespace filibuster::preload

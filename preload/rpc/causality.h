@@ -43,6 +43,8 @@ struct CauseOf {
   Hash128 path;
   Hash128 counted_path;  // the first value of `path`: its calls are counted under it
   uint32_t execution = 0;
+  // Of kNone: it might be known, had no request been given up in this execution (IncomingTable::note_given_up).
+  bool after_giving_up = false;
 };
 
 // The requests that one thread has read. Thread-local.
@@ -73,6 +75,11 @@ class IncomingTable {
   }
   // Gives the slot back. Precondition: open.
   void close(Incoming* incoming);
+  // To be called before close() of a request that ends without its answer while that execution runs: whoever works for it
+  // may go on, and is seen nowhere any more. So which request is the only active one proves nothing until the execution ends.
+  // (A forked child closes its copies of connections whose requests other threads of its parent serve. That says nothing.)
+  void note_given_up(const Incoming& incoming, uint32_t session, uint32_t execution);
+  bool has_given_up(uint32_t session, uint32_t execution) const;
   uint32_t slot_of(const Incoming* incoming) const {
     return static_cast<uint32_t>(incoming - slots_);
   }
@@ -106,6 +113,8 @@ class IncomingTable {
   std::atomic<uint32_t> hint_{0};  // where to look first for a free slot
   std::atomic<uint32_t> used_{0};  // slots ever used
   std::atomic<bool> has_inherited_{false};
+  // Session << 32 | execution. A process lives across executions and sessions, and a forked child has it from its parent.
+  std::atomic<uint64_t> given_up_in_{0};
 };
 
 struct CauseQuery {
@@ -116,7 +125,8 @@ struct CauseQuery {
   LaneMemory* lane = nullptr;  // call sites
   Hash128 site;  // what issues the RPC: its stack, else its signature; a connect's has its target
   uint32_t execution = 0;
-  bool given_up = false;  // an incoming request ended here without its answer: its work may go on
+  // An incoming request ended here without its answer, in this execution or in an earlier one: its work may go on.
+  bool given_up = false;
 };
 
 // The rules after 'the request carries our header', in their order: thread, (entry), only-active,

@@ -11,6 +11,8 @@ constexpr uint32_t kMaxProbes = 1024;
 // an execution that does not matter any more.
 constexpr int kMaxClearings = 4;
 constexpr uint64_t kMostClearingNs = 100'000'000;  // a clearing takes some ten microseconds
+// What bars a call site from 'only-active'.
+constexpr uint32_t kBarring = kSiteSeenWithNone | kSiteSeenWithSeveral;
 // More than a table ever counts. A count has it once for each count_beyond that was not taken back.
 constexpr uint64_t kBeyond = 1u << 24;
 constexpr uint64_t kMostBeyond = 0xff;
@@ -99,19 +101,23 @@ uint32_t counted_so_far(const LaneMemory* lane, uint64_t key) {
 }
 
 uint32_t note_site(LaneMemory* lane, uint64_t key, const Sighting& seen) {
-  constexpr uint32_t kFlags = kSiteSeenWithNone | kSiteSeenWithSeveral;
   SiteSlot* slot = find_slot(lane->sites, key, true);
-  if (slot == nullptr) return kFlags | kSiteUsesEndedConnections;
+  if (slot == nullptr) return kBarring | kSiteUsesEndedConnections;
   const uint32_t now = seen.passing ? seen.flags : 0;
   uint32_t lasting = slot->flags.load(std::memory_order_acquire);
   if (seen.flags != now) lasting = slot->flags.fetch_or(seen.flags, std::memory_order_acq_rel);
   uint32_t passing = slot->passing.load(std::memory_order_acquire);
-  const auto of_this_one = [&] { return passing >> 2 == seen.execution ? passing & kFlags : 0; };
+  const auto of_this_one = [&] { return passing >> 2 == seen.execution ? passing & kBarring : 0; };
   while (now != 0 &&
          !slot->passing.compare_exchange_weak(passing, seen.execution << 2 | of_this_one() | now,
                                               std::memory_order_acq_rel)) {
   }
-  return (lasting | of_this_one() | seen.flags) & (kFlags | kSiteUsesEndedConnections);
+  return (lasting | of_this_one() | seen.flags) & (kBarring | kSiteUsesEndedConnections);
+}
+
+uint32_t lasting_sightings(const LaneMemory* lane, uint64_t key) {
+  const SiteSlot* slot = find_slot(const_cast<LaneMemory*>(lane)->sites, key, false);
+  return slot != nullptr ? slot->flags.load(std::memory_order_acquire) & kBarring : 0;
 }
 
 }  // namespace filibuster::preload

@@ -40,5 +40,7 @@ struct Sighting {
 // Adds it to what is known of the call site, and returns all that is known of it in that execution.
 // A full table answers that everything was seen: then nothing is concluded from the site.
 uint32_t note_site(LaneMemory* lane, uint64_t key, const Sighting& seen);
+// What is known of the call site in the whole session (kSiteSeenWithNone, kSiteSeenWithSeveral), without adding to it.
+uint32_t lasting_sightings(const LaneMemory* lane, uint64_t key);
 
 }  // namespace filibuster::preload

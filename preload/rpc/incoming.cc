@@ -34,6 +34,15 @@ void drop_pending_fields(const Incoming* incoming) {
   pending_of(incoming).fields = nullptr;
 }
 
+// `incoming` ends without its answer: its client has given up, or its connection is not followed any more.
+void note_given_up(const Incoming& incoming) {
+  g_incoming_given_up.store(true, std::memory_order_release);
+  // The execution is the one that runs now: an older request may be given up in it.
+  if (const Attachment* a = g_attachment.load(std::memory_order_acquire); a != nullptr)
+    g_incoming.note_given_up(incoming, a->lane->session,
+                             a->lane->execution.load(std::memory_order_acquire));
+}
+
 // A caller without an agent counts as the test (caller_of in daemon/agents/caller.h).
 constexpr std::string_view kTestCaller = "test";
 
@@ -191,7 +200,7 @@ void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t size) {
 
 void incoming_end(Incoming* incoming, uint16_t status, uint8_t grpc_status) {
   if (incoming == nullptr) return;
-  if (status == 0) g_incoming_given_up.store(true, std::memory_order_release);
+  if (status == 0) note_given_up(*incoming);
   drop_pending_fields(incoming);
   Attachment* a = g_attachment.load(std::memory_order_acquire);
   // A forked child closes its copies of the connections; the request is its parent's to end.

@@ -310,6 +310,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
     event.flags |= kRpcPayloadTruncated;
   if (!info.body_complete) event.flags |= kRpcPreliminary;
   event.flags |= protocol_flags(head);
+  if (cause.after_giving_up) event.flags |= kRpcAfterGivingUp;
   if (info.encrypted) event.flags |= kRpcEncrypted;
   event.request_id = head.request_id;
   event.request_id_name = head.request_id_name;

@@ -87,7 +87,7 @@ extern constinit thread_local ThreadState t_state __attribute__((tls_model("init
 uint32_t thread_id();
 
 // Open incoming requests of this process; the execution in which one did not fit in; whether one
-// ever ended without its answer.
+// ever ended without its answer (in which execution one did, the table knows).
 extern IncomingTable g_incoming;
 extern std::atomic<uint32_t> g_incoming_lost_in;
 extern std::atomic<bool> g_incoming_given_up;

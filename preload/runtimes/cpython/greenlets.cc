@@ -58,6 +58,10 @@ void follow_greenlets(Object* getcurrent) {
   g_getcurrent.store(getcurrent, std::memory_order_release);
 }
 
+bool has_greenlets() {
+  return g_getcurrent.load(std::memory_order_acquire) != nullptr;
+}
+
 bool in_greenlet() {
   const Reference greenlet(running());
   return static_cast<bool>(greenlet);

@@ -10,6 +10,7 @@ struct Object;
 
 // The module is there. `getcurrent` is its function, and is kept for ever.
 void follow_greenlets(Object* getcurrent);
+bool has_greenlets();
 // Does this thread run a greenlet, other than the one that every thread begins with?
 bool in_greenlet();
 // The request of the greenlet that runs, as a new reference; nullptr: it has none. `key` is the context variable.

@@ -61,6 +61,8 @@ constinit thread_local bool t_stray __attribute__((tls_model("initial-exec"))) =
 constinit std::atomic<bool> g_threads_serve{false};
 // A greenlet of this thread has read a request. Then one that has no request works for none.
 constinit thread_local bool t_greenlets_serve __attribute__((tls_model("initial-exec"))) = false;
+// So does the greenlet that the thread began with, unless it has read requests, too.
+constinit thread_local bool t_first_serves __attribute__((tls_model("initial-exec"))) = false;
 constinit thread_local bool t_inheriting __attribute__((tls_model("initial-exec"))) = false;
 
 // Requests that came while the one before on their connection was still open (pipelining). Nobody sees
@@ -333,8 +335,14 @@ std::string_view install() {
 
 // --- questions at a request ---------------------------------------------------------------------
 
-// The loop that runs on this thread, as a new reference; nullptr: none.
+// Does the program have neither asyncio nor greenlets? Then there is nothing to ask the interpreter for.
+bool has_threads_only() {
+  return !g_ready.load(std::memory_order_acquire) && !cpython::has_greenlets();
+}
+
+// The loop that runs on this thread, as a new reference; nullptr: none, or asyncio is not loaded.
 Object* running_loop() {
+  if (!g_ready.load(std::memory_order_acquire)) return nullptr;
   Object* loop = api().call(g_loop.running, static_cast<Object*>(nullptr));
   if (loop == nullptr) api().error_clear();
   if (loop != api().none) return loop;
@@ -399,7 +407,7 @@ TaskContext task_of_thread() {
 TaskContext current() {
   TaskContext task;
   if (!g_installed.load(std::memory_order_acquire) || !cpython::usable()) return task;
-  if (!g_ready.load(std::memory_order_acquire)) return task_of_thread();
+  if (has_threads_only()) return task_of_thread();
   const cpython::Scope scope;
   Object* loop = running_loop();
   const bool in_loop = loop != nullptr || (t_serving && !own_process());
@@ -425,6 +433,8 @@ TaskContext current() {
     } else if (t_greenlets_serve) {
       task.state = TaskContext::State::kNothing;
     }
+  } else if (t_greenlets_serve && !t_first_serves) {
+    task.state = TaskContext::State::kNothing;
   } else {
     task = task_of_thread();
   }
@@ -466,6 +476,7 @@ bool read_by_greenlet(const RpcContext& request) {
   }
   api().decrease_reference(bytes);
   t_greenlets_serve = true;
+  note_multiplexing_thread();  // greenlets take turns: that one of them has read a request says nothing of the others
   return true;
 }
 
@@ -479,12 +490,13 @@ void incoming(const RpcContext& request, bool multiplexed) {
     swap_task({});  // what this thread inherited is not what it works for from now on
     if (!t_state.multiplexing) g_threads_serve.store(true, std::memory_order_relaxed);
   };
-  if (!g_ready.load(std::memory_order_acquire)) return read_by_thread();
+  if (has_threads_only()) return read_by_thread();
   const cpython::Scope scope;
   loop = running_loop();
   if (loop == nullptr) {
-    if (multiplexed || !read_by_greenlet(request)) read_by_thread();
-    return;
+    if (!multiplexed && read_by_greenlet(request)) return;
+    t_first_serves = true;
+    return read_by_thread();
   }
   if (!has_contexts(loop)) return api().decrease_reference(loop);
   TaskContext task;

@@ -137,6 +137,34 @@ def patch_greenlet(module):
     greenlets(module.getcurrent)
 
 
+# gevent's greenlets have what they share with those that they spawn. Those of eventlet get a context of their own, as they would
+# get by themselves when they first run, with nothing in it but our request.
+
+def patch_eventlet(module):
+    from _contextvars import Context
+    green_thread, spawn_n = module.GreenThread, module._spawn_n
+    init = green_thread.__init__
+
+    def hand_on(greenlet):
+        task = inherit()
+        if len(task) > 1 and getattr(greenlet, "gr_context", greenlet) is None:
+            greenlet.gr_context = context = Context()
+            context.run(request.set, task)
+        return greenlet
+
+    @like(init)
+    def init_for_request(self, *args, **kwargs):
+        init(self, *args, **kwargs)
+        hand_on(self)
+
+    @like(spawn_n)
+    def spawn_n_for_request(*args, **kwargs):
+        timer, greenlet = spawn_n(*args, **kwargs)
+        return timer, hand_on(greenlet)
+
+    green_thread.__init__, module._spawn_n = init_for_request, spawn_n_for_request
+
+
 def patch_uvloop(module):
     note("uvloop: which request causes a task is not known to us; run on asyncio's own loop to know it")
 
@@ -424,6 +452,7 @@ def patch_grpc_aio_server(module):
 # comes before must be patched by then.
 waiting = {
     "greenlet": patch_greenlet,
+    "eventlet.greenthread": patch_eventlet,
     "threading": patch_threading,
     "queue": patch_queue,
     "concurrent.futures.thread": patch_executor,

@@ -347,6 +347,15 @@ TEST_F(ObservationTest, AnRpcWithoutAKnownCauseIsListedAndNotSearched) {
   EXPECT_NE(out.left_out.at("bookings -> movies GET /movies").find("caused by"), std::string::npos);
 }
 
+TEST_F(ObservationTest, ACallAfterAGivingUpSaysThatThisIsWhyItsCauseIsNotKnown) {
+  ExecutionRecord record = cinema();
+  record.rpcs[1].cause = record.rpcs[2].cause = Cause::kNone;
+  record.rpcs[1].flags = kRpcAfterGivingUp;
+  const Observation out = seen(record);
+  EXPECT_EQ(out.left_out.at("users -> bookings GET /bookings"), kNotKnownAfterGivingUp);
+  EXPECT_EQ(out.left_out.at("users -> movies GET /movies"), kCauseNotKnown);
+}
+
 TEST_F(ObservationTest, LateRpcsBelongToAnotherExecution) {
   ExecutionRecord record = cinema();
   record.rpcs[2].flags = kRpcLate;

@@ -24,6 +24,10 @@ class Causality : public ::testing::Test {
     table_->open(incoming, thread);
     return incoming;
   }
+  void give_up(Incoming* incoming) {
+    table_->note_given_up(*incoming, lane_->session, query_.execution);
+    table_->close(incoming);
+  }
   CauseOf cause(ThreadRequests* thread, uint64_t site = 1) {
     query_.thread = thread;
     query_.lane = lane_.get();
@@ -154,6 +158,48 @@ TEST_F(Causality, AHeartbeatSeenUnderAFaultStaysOneUnlessARequestWasGivenUp) {
   query_.execution = 3;
   EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone);
   EXPECT_EQ(cause(&mine_, 6).cause, Cause::kOnlyActive);
+}
+
+TEST_F(Causality, AfterARequestWasGivenUpTheOnlyActiveOneProvesNothingInThatExecution) {
+  query_.execution = 2;
+  give_up(open(7, &other_, true));
+  Incoming* next = open(8, &other_, true);
+  const CauseOf found = cause(&mine_, 5);
+  EXPECT_EQ(found.cause, Cause::kNone) << "7 may go on";
+  EXPECT_TRUE(found.after_giving_up);
+  ThreadRequests reader{};
+  open(9, &reader);
+  EXPECT_EQ(cause(&reader, 5).cause, Cause::kThread) << "which needs no other rule";
+  table_->close(next);
+  query_.execution = 3;
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kOnlyActive) << "the process lives on";
+  query_.execution = 2;
+  lane_->session = 6;
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kOnlyActive) << "a later session counts anew";
+}
+
+TEST_F(Causality, OfWhatIsNotKnownOnlyThatIsSaidToComeOfAGivingUpWhichDoes) {
+  query_.execution = 2;
+  EXPECT_FALSE(cause(&mine_, 5).after_giving_up) << "a heartbeat";
+  give_up(open(7, &other_));
+  EXPECT_TRUE(cause(&mine_, 6).after_giving_up) << "with no request open: it is that of 7";
+  EXPECT_FALSE(cause(&mine_, 5).after_giving_up) << "a heartbeat still";
+  open(8, &other_);
+  open(9, &other_);
+  EXPECT_FALSE(cause(&mine_, 4).after_giving_up) << "not known in any case";
+}
+
+TEST_F(Causality, AForkedChildHasWhatWasGivenUpButNotWhatOthersOfItsParentServe) {
+  query_.execution = 2;
+  Incoming* own = open(7, &mine_);
+  Incoming* others = open(8, &other_);
+  table_->after_fork(&mine_);
+  give_up(others);
+  ThreadRequests fresh{};
+  EXPECT_EQ(cause(&fresh, 9).cause, Cause::kOnlyActive) << "closed its copy of a connection";
+  give_up(own);
+  open(10, &fresh, true);
+  EXPECT_TRUE(cause(&mine_, 9).after_giving_up) << "the child may go on with 7";
 }
 
 TEST_F(Causality, AnActiveRequestThatCameInThePlaceOfTheOnlyOneIsNotTakenForIt) {
