@@ -271,6 +271,8 @@ Attachment* join(const ControlPage* page) {
   }
   if (generation == 0 || g_failed_generation.load(std::memory_order_acquire) == generation)
     return nullptr;
+  // A forked child may be in another time namespace than its parent.
+  g_clock.find_namespace(kRawCall);
   const uint64_t deadline = now_ns() + kRegistrationNs;
   Attachment* a = nullptr;
   if (page->magic == kControlMagic && page->major != kProtocolMajor) {
