@@ -74,7 +74,7 @@ void begin_send(Transfer& t, HookScope& scope, int fd, Pieces pieces, int flags,
     return;
   }
   if (c->role == Role::kJoining && c->state.is_followed()) {
-    try_to_join(*c, true, pieces, pieces.size());
+    try_to_join(*c, fd, true, pieces, pieces.size());
     if (c->role == Role::kJoining) settle(*c);
   }
   if (c->role == Role::kServer) {

@@ -12,6 +12,7 @@
 #include "preload/os/pages.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/session/state.h"
+#include "preload/stream/ready_made.h"
 #include "preload/stream/sender.h"
 
 namespace filibuster::preload {
@@ -84,6 +85,15 @@ Pinned pin_entry(const Slot& entry) {
   }
 }
 
+// Which number was entered last for a socket. Two numbers of one socket are one connection, also if no dup was seen: a program that
+// inetd starts reads from 0 and writes to 1. What another socket has taken the place of is not found.
+constexpr size_t kLastEntered = 1024;
+constinit std::atomic<int> g_entered[kLastEntered]{};  // number + 1
+
+std::atomic<int>& last_entered(uint64_t cookie) {
+  return g_entered[cookie % kLastEntered];
+}
+
 // Enters `c` (made with one pin, which the entry takes over) and pins it for the caller.
 Pinned enter(int fd, Connection* c) {
   if (entry_of(fd, true) == nullptr) {
@@ -92,19 +102,9 @@ Pinned enter(int fd, Connection* c) {
   }
   c->descriptors.store(1);
   pin(c);
+  last_entered(c->cookie).store(fd + 1, std::memory_order_relaxed);
   set_entry(fd, reinterpret_cast<uintptr_t>(c));
   return Pinned(c);
-}
-
-int socket_option(int fd, int name) {
-  int value = -1;
-  socklen_t size = sizeof value;
-  const long r = raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, name, &value, &size);
-  return r == 0 ? value : -1;
-}
-
-bool is_stream_family(int family) {
-  return family == AF_INET || family == AF_INET6 || family == AF_UNIX;
 }
 
 void set_peer(Connection& c, const sockaddr* address, socklen_t size) {
@@ -140,52 +140,51 @@ void apply_target(Connection& c) {
   settle(c);
 }
 
-// True for a Unix socket without a name. If both ends have none, it is a pair inside the application.
-bool is_unnamed(const sockaddr_storage& address, socklen_t size) {
-  return address.ss_family == AF_UNIX && size <= offsetof(sockaddr_un, sun_path);
-}
-
 Noted note_of(uintptr_t mark) {
   if (mark == static_cast<uintptr_t>(Mark::kFirstNote)) return Noted::kFirst;
   if (mark == static_cast<uintptr_t>(Mark::kSecondNote)) return Noted::kSecond;
   return Noted::kNothing;
 }
 
+// True: `fd` names a connection now that another number names, too.
+bool share_by_cookie(int fd, uint64_t cookie) {
+  const int other = last_entered(cookie).load(std::memory_order_relaxed) - 1;
+  if (cookie == 0 || other < 0 || other == fd) return false;
+  const Pinned c = find(other);
+  if (!c || c->cookie != cookie || c->generation != session_generation() ||
+      socket_cookie(other) != cookie)
+    return false;
+  share(other, fd);
+  return true;
+}
+
 // A descriptor moves bytes that is not known, or of which only the first bytes are known.
 Pinned classify(int fd, Noted noted) {
-  const int type = socket_option(fd, SO_TYPE);
-  if (type == SOCK_DGRAM) {
-    set_mark(fd, Mark::kDatagram);
-    return Pinned();
-  }
-  if (type != SOCK_STREAM || !is_stream_family(socket_option(fd, SO_DOMAIN))) {
-    set_mark(fd, Mark::kNotStream);
+  sockaddr_storage peer;
+  socklen_t size;
+  const DescriptorKind kind = kind_of(fd, &peer, &size);
+  if (kind == DescriptorKind::kDatagram || kind == DescriptorKind::kNotStream) {
+    set_mark(fd, kind == DescriptorKind::kDatagram ? Mark::kDatagram : Mark::kNotStream);
     return Pinned();
   }
   note_stream_socket();
-  if (socket_option(fd, SO_ACCEPTCONN) == 1) {
-    set_mark(fd, Mark::kListening);
-    return Pinned();
-  }
-  sockaddr_storage peer;
-  socklen_t size = sizeof peer;
-  if (raw_syscall(SYS_getpeername, fd, &peer, &size) != 0) return Pinned();  // not connected yet
-  if (is_unnamed(peer, size)) {
-    sockaddr_storage local;
-    socklen_t local_size = sizeof local;
-    if (raw_syscall(SYS_getsockname, fd, &local, &local_size) == 0 &&
-        is_unnamed(local, local_size)) {
-      set_mark(fd, Mark::kNotStream);
-      return Pinned();
-    }
-  }
-  Connection* c = make(fd, Role::kJoining, reinterpret_cast<sockaddr*>(&peer), size);
+  if (kind == DescriptorKind::kListening) set_mark(fd, Mark::kListening);
+  if (kind != DescriptorKind::kConnected) return Pinned();
+  if (share_by_cookie(fd, socket_cookie(fd))) return find(fd);
+  const ReadyMade ready = look_at_ready_made(fd);
+  Connection* c = make(fd, ready.role, reinterpret_cast<sockaddr*>(&peer), size);
   if (c == nullptr) {
     set_mark(fd, Mark::kNotStream);
     return Pinned();
   }
-  c->target = lookup_target(reinterpret_cast<sockaddr*>(&peer), size);
-  apply_target(*c);
+  c->ready_made = true;
+  c->seen_from_start = ready.untouched;
+  if (ready.role == Role::kServer) {
+    name_server(*c, fd);
+  } else {
+    c->target = lookup_target(reinterpret_cast<sockaddr*>(&peer), size);
+    apply_target(*c);
+  }
   for (const ProtocolRow& row : protocol_table()) {
     if (noted != Noted::kNothing && row.begin_noted != nullptr) row.begin_noted(*c, noted);
   }
@@ -310,13 +309,21 @@ void share(int fd, int copy) {
   set_entry(copy, reinterpret_cast<uintptr_t>(&*c));
 }
 
+void name_server(Connection& c, int fd) {
+  sockaddr_storage address;
+  socklen_t size = sizeof address;
+  if (raw_syscall(SYS_getsockname, fd, &address, &size) != 0) return;
+  report_listen(reinterpret_cast<sockaddr*>(&address), size);
+  set_peer(c, reinterpret_cast<sockaddr*>(&address), size);
+  c.target = {};
+}
+
 void accepted(int listener, int fd) {
   forget(fd);
+  // The listening socket may be one that somebody else has made.
+  note_stream_socket();
   if (!session_present() || !own_process() || !attached()) return;
-  if (!is_stream_family(socket_option(fd, SO_DOMAIN)) ||
-      socket_option(fd, SO_TYPE) != SOCK_STREAM) {
-    return;
-  }
+  if (!is_stream_socket(fd)) return;
   // A server's connection is named by our own address. The callers' ports tell nothing, and each would be
   // reported by itself. A proxy's listener accepts what was sent to addresses of the attached process.
   sockaddr_storage address;
