@@ -57,6 +57,9 @@ inline bool session_present() {
 // at most 1 s. If that fails, it is inert until the generation changes. False: pass through.
 bool attached();
 
+// Has this process tried to register with the daemon of this session, in vain?
+bool registration_failed();
+
 // attached(), an execution runs, and this is our own process (not a vfork child).
 bool executing();
 

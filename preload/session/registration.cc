@@ -378,6 +378,11 @@ bool attached() {
   return attach() != nullptr;
 }
 
+bool registration_failed() {
+  const uint64_t failed = g_failed_generation.load(std::memory_order_acquire);
+  return failed != 0 && failed == session_generation();
+}
+
 bool executing() {
   Attachment* a = attach();
   return a != nullptr &&

@@ -82,20 +82,20 @@ ReadyMade look_at_ready_made(int fd) {
 
 namespace {
 
-bool is_stream(DescriptorKind kind) {
+bool is_stream(int fd) {
+  sockaddr_storage peer;
+  socklen_t size;
+  const DescriptorKind kind = kind_of(fd, &peer, &size);
   return kind != DescriptorKind::kNotStream && kind != DescriptorKind::kDatagram;
 }
 
-void note_if_stream(int fd) {
-  sockaddr_storage peer;
-  socklen_t size;
-  if (is_stream(kind_of(fd, &peer, &size))) note_stream_socket();
-}
+constinit uint64_t g_inherited = 0;  // written before main
 
-// What this program got by exec. A program that has only files and pipes goes on without us; the standard output alone may well
-// be a socket to which a supervisor's log listens. A few numbers are looked at by one call, whether they are open or not.
+// What this program got by exec. One that has only files and pipes goes on without us; and so does one whose output alone is a
+// socket, to which a supervisor's log may listen. The numbers are looked at by one call, whether they are open or not.
 __attribute__((constructor)) void look_at_inherited() {
   constexpr int kLooked = 64;
+  constexpr uint64_t kOutput = 1u << 1 | 1u << 2;
   if (is_inert_copy()) return;
   rlimit limit{};
   if (raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) != 0) return;
@@ -104,16 +104,28 @@ __attribute__((constructor)) void look_at_inherited() {
   for (int fd = 0; fd < count; ++fd) looked[fd] = {fd, 0, 0};
   const timespec at_once{};
   if (raw_syscall(SYS_ppoll, looked, count, &at_once, nullptr, 8) < 0) return;
-  for (int fd = 0; fd < count && g_session.load(std::memory_order_relaxed) == nullptr; ++fd) {
-    if ((looked[fd].revents & POLLNVAL) == 0 && fd != 1 && fd != 2) note_if_stream(fd);
+  for (int fd = 0; fd < count; ++fd) {
+    if ((looked[fd].revents & POLLNVAL) == 0 && is_stream(fd)) g_inherited |= uint64_t{1} << fd;
   }
+  if ((g_inherited & ~kOutput) != 0) note_stream_socket();
 }
 
 }  // namespace
 
+void carries_descriptors(int fd) {
+  const Pinned c = find(fd);
+  if (!c || c->address.ss_family != AF_UNIX) return;
+  give_up_silently(*c);
+  settle(*c);
+}
+
+uint64_t inherited_streams() {
+  return g_inherited;
+}
+
 void given(int fd) {
   forget(fd);
-  if (g_session.load(std::memory_order_relaxed) == nullptr) note_if_stream(fd);
+  if (g_session.load(std::memory_order_relaxed) == nullptr && is_stream(fd)) note_stream_socket();
 }
 
 }  // namespace filibuster::preload

@@ -28,6 +28,12 @@ struct ReadyMade {
 // What the kernel has counted on a connection; only of TCP it does.
 ReadyMade look_at_ready_made(int fd);
 
+// Descriptors are passed over this connection: it is a channel of the program's own, and no service of a protocol.
+void carries_descriptors(int fd);
+
+// The numbers below 64 that were stream sockets when this program began, as bits.
+uint64_t inherited_streams();
+
 // This process was given `fd`, which may be anything: nothing is known of the number any more, and a stream socket is the first
 // sign that this process may belong to a session.
 void given(int fd);

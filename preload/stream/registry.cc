@@ -85,15 +85,6 @@ Pinned pin_entry(const Slot& entry) {
   }
 }
 
-// Which number was entered last for a socket. Two numbers of one socket are one connection, also if no dup was seen: a program that
-// inetd starts reads from 0 and writes to 1. What another socket has taken the place of is not found.
-constexpr size_t kLastEntered = 1024;
-constinit std::atomic<int> g_entered[kLastEntered]{};  // number + 1
-
-std::atomic<int>& last_entered(uint64_t cookie) {
-  return g_entered[cookie % kLastEntered];
-}
-
 // Enters `c` (made with one pin, which the entry takes over) and pins it for the caller.
 Pinned enter(int fd, Connection* c) {
   if (entry_of(fd, true) == nullptr) {
@@ -102,7 +93,6 @@ Pinned enter(int fd, Connection* c) {
   }
   c->descriptors.store(1);
   pin(c);
-  last_entered(c->cookie).store(fd + 1, std::memory_order_relaxed);
   set_entry(fd, reinterpret_cast<uintptr_t>(c));
   return Pinned(c);
 }
@@ -146,16 +136,14 @@ Noted note_of(uintptr_t mark) {
   return Noted::kNothing;
 }
 
-// True: `fd` names a connection now that another number names, too.
-bool share_by_cookie(int fd, uint64_t cookie) {
-  const int other = last_entered(cookie).load(std::memory_order_relaxed) - 1;
-  if (cookie == 0 || other < 0 || other == fd) return false;
-  const Pinned c = find(other);
-  if (!c || c->cookie != cookie || c->generation != session_generation() ||
-      socket_cookie(other) != cookie)
-    return false;
-  share(other, fd);
-  return true;
+// Other numbers that this program got for the same socket: a program that inetd starts reads from 0 and writes to 1.
+void share_inherited(int fd, uint64_t cookie) {
+  const uint64_t inherited = inherited_streams();
+  if (fd >= 64 || (inherited >> fd & 1) == 0 || cookie == 0) return;
+  for (int other = 0; other < 64; ++other) {
+    if (other == fd || (inherited >> other & 1) == 0 || find(other)) continue;
+    if (mark_of(other) == Mark::kUnknown && socket_cookie(other) == cookie) share(fd, other);
+  }
 }
 
 // A descriptor moves bytes that is not known, or of which only the first bytes are known.
@@ -167,10 +155,11 @@ Pinned classify(int fd, Noted noted) {
     set_mark(fd, kind == DescriptorKind::kDatagram ? Mark::kDatagram : Mark::kNotStream);
     return Pinned();
   }
+  // Only now: a program that reads a file while it starts is not registered by it.
   note_stream_socket();
+  if (!attached()) return Pinned();
   if (kind == DescriptorKind::kListening) set_mark(fd, Mark::kListening);
   if (kind != DescriptorKind::kConnected) return Pinned();
-  if (share_by_cookie(fd, socket_cookie(fd))) return find(fd);
   const ReadyMade ready = look_at_ready_made(fd);
   Connection* c = make(fd, ready.role, reinterpret_cast<sockaddr*>(&peer), size);
   if (c == nullptr) {
@@ -188,7 +177,9 @@ Pinned classify(int fd, Noted noted) {
   for (const ProtocolRow& row : protocol_table()) {
     if (noted != Noted::kNothing && row.begin_noted != nullptr) row.begin_noted(*c, noted);
   }
-  return enter(fd, c);
+  Pinned entered = enter(fd, c);
+  if (entered) share_inherited(fd, c->cookie);
+  return entered;
 }
 
 // Called in a forked child at the first use of a connection that it has copied. What was held or open belongs
@@ -273,7 +264,7 @@ Pinned follow(int fd) {
       set_mark(fd, mark_for(noted));
     }
   }
-  if (generation == 0 || !attached()) return Pinned();
+  if (generation == 0 || registration_failed()) return Pinned();
   return classify(fd, noted);
 }
 
