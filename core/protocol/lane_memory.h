@@ -155,7 +155,7 @@ struct LaneMemory {
   uint32_t max_held_body;   // bytes; larger or unknown bodies go out under a preliminary index
   uint32_t payload_sample;  // bytes of query + body copied into events
 
-  std::atomic<uint64_t> lease_ns;   // CLOCK_MONOTONIC of the last renewal (every 100 ms)
+  std::atomic<uint64_t> lease_ns;   // time of the last renewal (shared_clock.h; every 100 ms)
   std::atomic<uint32_t> state;      // LaneState
   std::atomic<uint32_t> execution;  // from 1; 0 before the first
   // Seqlock over plan, plan_count and blob: odd while the daemon writes.

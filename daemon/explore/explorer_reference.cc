@@ -5,6 +5,7 @@
 
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/nondeterminism.h"
+#include "daemon/explore/silent_services.h"
 #include "daemon/lane/application.h"
 
 namespace filibuster {
@@ -230,7 +231,7 @@ Result<bool> Explorer::begin_faults() {
 }
 
 void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
-  const auto found = services_without_agent(config_, record);
+  const auto found = services_without_agent(config_, record, lane_.hub().agents());
   if (const std::string text = beside_others(lane_.hub().others());
       !found.empty() && !text.empty() && notes_.insert(text).second) {
     warn(text);

@@ -347,37 +347,6 @@ void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* fa
   }
 }
 
-std::map<std::string, std::string> services_without_agent(const Config& config,
-                                                          const ExecutionRecord& record) {
-  std::map<std::string, std::string> found;
-  for (const RpcRecord& rpc : record.rpcs) {
-    // What nobody decrypts carries no field, so nobody knows who received it.
-    if (rpc.injected || rpc.is_sealed() || rpc.outcome != RpcOutcome::kAnswered ||
-        rpc.received_by == rpc.service)
-      continue;
-    const auto service = std::find_if(
-        config.services.begin(), config.services.end(), [&](const ServiceConfig& each) {
-          return each.name == rpc.service && !each.third_party && !each.ignored;
-        });
-    if (service == config.services.end()) continue;
-    found.emplace(
-        rpc.service,
-        "service '" + rpc.service + "' answered " + describe_rpc(rpc) +
-            ", but the process that did takes no part in the session" +
-            (rpc.received_by.empty()
-                 ? ""
-                 : " (what it forwarded was received by '" + rpc.received_by + "')") +
-            ": its own calls are not seen. Does it run as another user than this session, "
-            "without LD_PRELOAD, or without libc's sockets?" +
-            (service->is_by_hand() && !config.application.empty()
-                 ? " Or does it call itself otherwise, or belong to another application? It "
-                   "follows this one with FILIBUSTER_SERVICE=" +
-                       rpc.service + " and FILIBUSTER_APPLICATION=" + config.application
-                 : ""));
-  }
-  return found;
-}
-
 Result<void> KnownRpcs::note_unordered(Hash128 place) {
   if (!unordered_.insert(place).second) return {};
   return store_->note_unordered(place);

@@ -129,11 +129,6 @@ const RpcRecord* root_of(const RpcsById& rpcs, const RpcRecord& start);
 bool root_is_known(const RpcsById& rpcs, const RpcRecord& start);
 InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc);
 
-// Services of the application that answered from a process without an agent (a worker that changed
-// its user, a static program), each with a line that says so. Saying nothing would break law 2
-// (docs/laws.md).
-std::map<std::string, std::string> services_without_agent(const Config& config,
-                                                          const ExecutionRecord& record);
 // Sets InjectedFault::as_reset of each fault (whether a refusal was delivered as a reset), and the attempts that came of
 // a sequence.
 void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* faults);

@@ -153,7 +153,7 @@ void note_received(Transfer& t, int fd, Pieces pieces, int flags, IoResult recei
     return;
   }
   if (c.role == Role::kJoining && c.state.is_followed()) {
-    try_to_join(c, false, pieces, static_cast<size_t>(size));
+    try_to_join(c, fd, false, pieces, static_cast<size_t>(size));
     settle(c);
   }
   if (c.role == Role::kJoining) return;

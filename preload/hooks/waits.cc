@@ -16,6 +16,10 @@
 #include "preload/stream/holds.h"
 #include "preload/stream/registry.h"
 
+// As far as the original of a wait is concerned: a library behind us that puts another clock in the place of libc's measures
+// waits by it, too.
+FILIBUSTER_REAL(int, clock_gettime, (clockid_t, timespec*))
+
 namespace filibuster::preload {
 namespace {
 
@@ -40,7 +44,7 @@ int milliseconds(const timeval* t) {
 
 int64_t clock_ms() {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  REAL(clock_gettime)(CLOCK_MONOTONIC, &now);
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 

@@ -151,11 +151,11 @@ void report_note(std::string_view text, NoteKind kind) {
   emit(attachment, EventType::kNote, current_execution(), now_ns(), event);
 }
 
-void report_note(std::initializer_list<std::string_view> parts) {
+void report_note(std::initializer_list<std::string_view> parts, NoteKind kind) {
   char text[kNoteSize];
   size_t used = 0;
   for (const std::string_view part : parts) used += part.copy(text + used, sizeof text - used);
-  report_note(std::string_view(text, used));
+  report_note(std::string_view(text, used), kind);
 }
 
 void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detail) {

@@ -87,7 +87,10 @@ struct alignas(64) Connection {
   std::atomic<bool> holding{false};
   std::atomic<bool> watched{false};
   Role role = Role::kJoining;
-  bool seen_from_start = false;
+  bool seen_from_start = false;  // all of its bytes
+  // This process neither accepted nor connected it in the session (ready_made.h): its epoll set is not known, and the first request
+  // does not open it.
+  bool ready_made = false;
   // The protocol. nullptr: it is not recognised yet. An upgrade replaces it.
   std::atomic<Followed*> followed{nullptr};
   KeptBytes first[2];  // by Traffic: the bytes that were kept to recognise the protocol
@@ -150,6 +153,8 @@ struct alignas(64) Connection {
 
   std::string_view peer_name() const { return {peer, peer_size}; }
   bool outgoing() const { return role != Role::kServer; }
+  // Is it opened for the request that comes next?
+  bool is_opened_now() const { return seen_from_start && !ready_made && requests == 0; }
   Followed* protocol() const { return followed.load(std::memory_order_acquire); }
 };
 

@@ -135,7 +135,7 @@ void form_call(Connection& c, const Made& made) {
     info.fields = arguments.fields;
     info.body = request_whole(arguments.fields, made.digest, made.end - made.start);
   }
-  info.opens_connection = c.seen_from_start && c.requests == 0;
+  info.opens_connection = c.is_opened_now();
   if (info.opens_connection) info.connect = c.connect.name;
   info.encrypted = c.transport.load() != nullptr;
   if (head.filibuster.empty()) {
