@@ -163,17 +163,15 @@ Result<SpawnOptions> Services::spawn_options(const Running& service) {
   const auto argv = lane_command(lane_, config.command);
   if (!argv) return Error{"service '" + config.name + "': " + argv.error().message};
   const std::string directory = lane_directory(config_, config.directory);
-  std::string asan_runtime;
+  PreloadNeeds needs;
   if (is_interposed(config)) {
     const char* path = getenv("PATH");
-    for (const ProgramCheck& check :
-         check_command(argv.value(), directory, path == nullptr ? "/usr/bin:/bin" : path)) {
-      if (!check.asan_runtime.empty()) asan_runtime = check.asan_runtime;
-    }
+    needs = preload_needs(
+        check_command(argv.value(), directory, path == nullptr ? "/usr/bin:/bin" : path));
   }
   auto environment =
       lane_environment(lane_, config.name, config.env,
-                       is_interposed(config) ? Interpose::kYes : Interpose::kNo, asan_runtime);
+                       is_interposed(config) ? Interpose::kYes : Interpose::kNo, needs);
   if (!environment) return environment.error();
   SpawnOptions options;
   options.argv = argv.value();

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/program/entry.h"
 #include "core/protocol/lane_memory.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/base/process_table.h"
@@ -101,8 +102,7 @@ Result<std::string> substitute(const SessionLane& lane, std::string_view text) {
 Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
                                                   const std::string& service,
                                                   const std::map<std::string, std::string>& env,
-                                                  Interpose interpose,
-                                                  const std::string& asan_runtime) {
+                                                  Interpose interpose, const PreloadNeeds& needs) {
   std::vector<std::string> out;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     // If this daemon runs inside another session, that session's variables are left out.
@@ -120,7 +120,9 @@ Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
   if (!lane.owner_mark.empty()) set_variable(&out, kOwnerVariable, lane.owner_mark + ":" + service);
   if (interpose == Interpose::kNo) return out;
   std::string preload = lane.preload;
-  if (!asan_runtime.empty()) preload = asan_runtime + ":" + preload;
+  if (needs.only_for_glibc && preload.starts_with('/') && preload.find('$') == std::string::npos)
+    preload.insert(0, kOnlyForGlibc);
+  if (!needs.asan_runtime.empty()) preload = needs.asan_runtime + ":" + preload;
   const std::string existing = get_variable(out, "LD_PRELOAD");
   if (!existing.empty()) preload += ":" + existing;
   set_variable(&out, "LD_PRELOAD", preload);

@@ -19,6 +19,7 @@
 #include "daemon/config/config.h"
 #include "daemon/process/orphans.h"
 #include "daemon/process/ports.h"
+#include "daemon/process/preflight.h"
 #include "daemon/process/process.h"
 
 namespace filibuster {
@@ -49,12 +50,10 @@ enum class Interpose { kYes, kNo };
 
 // The environment of a process of this lane: the daemon's own, then ports, `env` of the
 // configuration (with ${port:NAME}), the lane's mark, and FILIBUSTER_* and LD_PRELOAD where it is interposed.
-// `asan_runtime`, unless empty, comes first in LD_PRELOAD.
 Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
                                                   const std::string& service,
                                                   const std::map<std::string, std::string>& env,
-                                                  Interpose interpose,
-                                                  const std::string& asan_runtime);
+                                                  Interpose interpose, const PreloadNeeds& needs);
 // Sets or replaces one variable of an environment.
 void set_variable(std::vector<std::string>* environment, const std::string& name,
                   const std::string& value);
