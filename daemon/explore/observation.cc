@@ -337,6 +337,14 @@ void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* fa
   }
 }
 
+bool keeps_connections(const ExecutionRecord& record, const std::string& caller,
+                       const std::string& service) {
+  constexpr uint32_t kSaysNothing = kRpcOpensConnection | kRpcRefusedAtConnect | kRpcEntry;
+  return std::any_of(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
+    return rpc.caller == caller && rpc.service == service && (rpc.flags & kSaysNothing) == 0;
+  });
+}
+
 std::map<std::string, std::string> services_without_agent(const Config& config,
                                                           const ExecutionRecord& record) {
   std::map<std::string, std::string> found;

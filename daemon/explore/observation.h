@@ -127,6 +127,10 @@ const RpcRecord* root_of(const RpcsById& rpcs, const RpcRecord& start);
 bool root_is_known(const RpcsById& rpcs, const RpcRecord& start);
 InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc);
 
+// Did a call of `caller` to `service` go out on a connection that an earlier one had opened?
+bool keeps_connections(const ExecutionRecord& record, const std::string& caller,
+                       const std::string& service);
+
 // Services of the application that answered from a process without an agent (a worker that changed
 // its user, a static program), each with a line that says so. Saying nothing would break law 2
 // (docs/laws.md).

@@ -154,6 +154,8 @@ struct TestReport {
   // How the test of an execution was started: "forked", "ahead", "plain" (daemon/lane/test_starter.h),
   // and why it was not forked; "": it was.
   std::string start = "plain", why_not_forked;
+  std::string
+      remedy;  // what would have it forked; empty: nothing that is known, or it would not pay
   // Where the time of an execution goes: the median, and over all that were counted.
   uint32_t lanes = 1;        // on which executions ran at the same time
   uint32_t lane = 0;         // which explored it, where tests are explored side by side
