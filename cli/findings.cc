@@ -27,8 +27,10 @@ std::string what_of(const Json& finding) {
     const std::string grpc = text_of(fault, "grpc");
     out += (out.empty() ? "" : " + ") + text_of(fault, "caller") + " -> " +
            text_of(fault, "service") + " " +
-           (grpc.empty() ? text_of(fault, "method") + " " + text_of(fault, "path") : grpc) + ": " +
-           text_of(fault, "fault");
+           (grpc.empty()
+                ? text_of(fault, "method") + " " + text_of(fault, "path") + text_of(fault, "query")
+                : grpc) +
+           ": " + text_of(fault, "fault");
   }
   return out.empty() ? "without any fault" : out;
 }

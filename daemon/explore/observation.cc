@@ -289,6 +289,25 @@ bool root_is_known(const RpcsById& rpcs, const RpcRecord& start) {
   return false;  // a circle
 }
 
+namespace {
+
+// "?kind=book" if another call of the execution differs from this one in what its caller, its service and its path say by
+// nothing but the query.
+std::string query_that_tells(const RpcsById& rpcs, const RpcRecord& rpc) {
+  constexpr size_t kMostCompared = 2000;  // an execution has some tens of RPCs, and seldom more
+  if (rpc.protocol() != Protocol::kHttp || rpcs.size() > kMostCompared) return "";
+  const Target target = split_target(rpc.target);
+  const bool alike = std::any_of(rpcs.begin(), rpcs.end(), [&](const auto& row) {
+    const RpcRecord& other = *row.second;
+    return other.target != rpc.target && other.service == rpc.service &&
+           other.method == rpc.method && other.protocol() == Protocol::kHttp &&
+           split_target(other.target).path == target.path && caller_of(other) == caller_of(rpc);
+  });
+  return alike && !target.query.empty() ? "?" + std::string(target.query) : "";
+}
+
+}  // namespace
+
 InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   InjectedFault out;
   out.index = rpc.index;
@@ -296,6 +315,7 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   out.service = rpc.service;
   out.method = rpc.method;
   out.path = path_of(rpc);
+  out.query = query_that_tells(rpcs, rpc);
   out.protocol = rpc.protocol();
   out.arguments = rpc.arguments;
   out.stack = rpc.stack_text;

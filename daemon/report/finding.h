@@ -61,6 +61,8 @@ struct InjectedFault {  // one fault of one execution, for a person and for repl
   // As which service an injected error answers (daemon/retries/answer_templates.h); empty: as the fault says.
   std::string answer;
   std::string caller, service, method, path;
+  std::string query =
+      {};  // "?kind=book" where only that tells the call from another one of its execution
   // KGrpc: `path` names a method; kRedis: the pattern of a key.
   Protocol protocol = Protocol::kHttp;
   std::string arguments;  // of the gRPC method, a JSON object; empty if not known

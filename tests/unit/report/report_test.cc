@@ -622,5 +622,18 @@ TEST(Report, SaysOnceForEachReasonWhyTestsAreNotForked) {
   EXPECT_EQ(to_text(report).find("not forked"), std::string::npos);
 }
 
+TEST(Report, TellsCallsApartThatDifferByTheirQuery) {
+  InjectedFault one = fault(1, "refused");
+  one.path = "/search";
+  one.query = "?kind=book&token=s3cret";
+  EXPECT_EQ(call_text(one), "users -> bookings  GET /search?kind=book&token=[redacted]");
+  Counterexample counterexample;
+  counterexample.faults = {one};
+  const std::string text = to_json(counterexample);
+  EXPECT_EQ(text.find("s3cret"), std::string::npos);
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["faults"][0]["query"], "?kind=book&token=[redacted]");
+}
+
 }  // namespace
 }  // namespace filibuster
