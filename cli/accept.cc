@@ -13,27 +13,21 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/configuration.h"
+#include "cli/findings.h"
 #include "cli/output_file.h"
 #include "cli/verb.h"
-#include "core/text/json_depth.h"
 #include "daemon/config/config.h"
 #include "daemon/report/baseline.h"
 
 namespace filibuster::cli {
 namespace {
 
-using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 struct Accept {
-  std::vector<std::string> findings;  // ids or numbers
+  std::vector<std::string> findings;  // find_finding
   std::string because, until, config_file = "filibuster.json", baseline, root = ".filibuster";
 };
-
-std::string text_of(const Json& json, const char* name) {
-  const auto at = json.find(name);
-  return at != json.end() && at->is_string() ? at->get<std::string>() : "";
-}
 
 int complain_all(const std::vector<ConfigError>& errors) {
   for (const ConfigError& error : errors) {
@@ -68,55 +62,6 @@ Result<std::string> baseline_path(const Accept& options) {
   return parsed.config.baseline;
 }
 
-Result<Json> read_report(const std::string& path) {
-  constexpr size_t kMost = size_t{1} << 30;  // a report of many findings is long
-  const Result<std::string> text = read_file(path, kMost);
-  if (!text) return Error{text.error().message + " (expected the report of a run)"};
-  Json report =
-      is_nested_too_deep(text.value()) ? Json() : Json::parse(text.value(), nullptr, false);
-  if (!report.is_object() || !report.contains("tests") || !report["tests"].is_array())
-    return Error{path + ": it is no report of a run"};
-  if (report.value("version", Json()) != 1) {
-    return Error{path + ": its version is " + report.value("version", Json()).dump() +
-                 ", this program reads 1; run the exploration again"};
-  }
-  return report;
-}
-
-// "users -> movies GET /movies/1: timeout + ...", as people know a finding.
-std::string what_of(const Json& finding) {
-  std::string out;
-  for (const Json& fault : finding.value("faults", Json::array())) {
-    const std::string grpc = text_of(fault, "grpc");
-    out += (out.empty() ? "" : " + ") + text_of(fault, "caller") + " -> " +
-           text_of(fault, "service") + " " +
-           (grpc.empty() ? text_of(fault, "method") + " " + text_of(fault, "path") : grpc) + ": " +
-           text_of(fault, "fault");
-  }
-  return out.empty() ? "without any fault" : out;
-}
-
-Result<Acceptance> find(const Json& report, const std::string& wanted, const std::string& path) {
-  constexpr size_t kNamed = 10;
-  std::string known;
-  size_t number = 0;
-  for (const Json& test : report["tests"]) {
-    for (const Json& finding : test.value("findings", Json::array())) {
-      if (!finding.is_object()) continue;
-      const std::string id = text_of(finding, "id");
-      const Json at = finding.value("number", Json());
-      const std::string digits = at.is_number_unsigned() && at != 0 ? at.dump() : "";
-      if (id == wanted || (!digits.empty() && digits == wanted))
-        return Acceptance{id, text_of(test, "test"), what_of(finding), "", ""};
-      if (number++ < kNamed)
-        known += (known.empty() ? "" : ", ") + (digits.empty() ? id : digits + " (" + id + ")");
-    }
-  }
-  if (number > kNamed) known += ", and " + std::to_string(number - kNamed) + " more";
-  return Error{"there is no finding '" + wanted + "' in " + path +
-               (known.empty() ? ", which has none" : "; it has " + known)};
-}
-
 int accept_findings(const Accept& options) {
   const char* pretended = std::getenv("FILIBUSTER_TODAY");
   const std::string day = today(pretended == nullptr ? "" : pretended);
@@ -133,18 +78,16 @@ int accept_findings(const Accept& options) {
   if (!path) return complain(kUsage, path.error().message);
   ParsedBaseline parsed = read_baseline(path.value());
   if (!parsed.errors.empty()) return complain_all(parsed.errors);
-  const std::string report_path = options.root + "/report.json";
-  const Result<Json> report = read_report(report_path);
+  const Result<nlohmann::json> report = last_report(options.root);
   if (!report) return complain(kUsage, report.error().message);
   std::string told;
   for (const std::string& wanted : options.findings) {
-    Result<Acceptance> row = find(report.value(), wanted, report_path);
-    if (!row) return complain(kUsage, row.error().message);
-    row.value().because = options.because;
-    row.value().until = options.until;
-    const bool again = accept(row.value(), &parsed.baseline);
+    const Result<NamedFinding> found = find_finding(report.value(), wanted, options.root);
+    if (!found) return complain(kUsage, found.error().message);
+    const Acceptance row{found->id, found->test, found->what, options.because, options.until};
+    const bool again = accept(row, &parsed.baseline);
     told += "accepted until " + options.until + (again ? " (it was accepted already)" : "") + ": " +
-            row.value().finding + "  " + row.value().what + "\n";
+            row.finding + "  " + row.what + "\n";
   }
   if (auto written = replace_file(path.value(), to_text(parsed.baseline)); !written)
     return complain(kEnvironment, written.error().message);
@@ -154,8 +97,10 @@ int accept_findings(const Accept& options) {
 
 Work declare_accept(CLI::App& app) {
   auto options = std::make_shared<Accept>();
-  app.add_option("FINDING", options->findings,
-                 "the number of a finding, or its id, as the last report has it (repeatable)")
+  app.add_option(
+         "FINDING", options->findings,
+         "the number of a finding, its id, or the file of its counterexample, as the last report "
+         "has it (repeatable)")
       ->required()
       ->type_name("");
   app.add_option("--because", options->because,

@@ -150,7 +150,7 @@ int check_name(const std::string& name) {
     return 0;
   }
   std::printf("%s cannot be interposed:\n", result->file.c_str());
-  for (const std::string& obstacle : result->obstacles) std::printf("  %s\n", obstacle.c_str());
+  for (const std::string& obstacle : result->obstacles) std::printf("  it %s\n", obstacle.c_str());
   std::printf(
       "\"interpose\": \"bpf\" in its row of the configuration reaches it from outside (docs/attach.md)\n");
   return 1;

@@ -99,10 +99,17 @@ int work(const InitOptions& options) {
   const bool to_output = options.output == "-";
   if (!to_output && !options.force && fs::exists(options.output, failed))
     return complain(kUsage, options.output + " is there already; --force replaces it");
-  const Result<init::Draft> draft = draft_of(options);
+  Result<init::Draft> draft = draft_of(options);
   if (!draft) return complain(kUsage, draft.error().message);
   // Commands run in the folder of the configuration, and the draft counts from that of its source.
   const fs::path there = fs::path(options.from).parent_path();
+  if (draft->test.empty() && !options.listening) {
+    draft->test = init::test_of_folder(there.string());
+    if (!draft->test.empty())
+      draft->remarks.push_back(
+          "the test is what was found here: it has to ask the services, at their ports "
+          "(PORT_NAME in its environment), and to pass");
+  }
   const fs::path here = to_output ? fs::path() : fs::path(options.output).parent_path();
   if (fs::weakly_canonical(there.empty() ? "." : there, failed) !=
           fs::weakly_canonical(here.empty() ? "." : here, failed) &&

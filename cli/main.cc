@@ -15,6 +15,7 @@
 
 #include "cli/verb.h"
 #include "core/text/nearest.h"
+#include "daemon/base/standard_descriptors.h"
 
 namespace filibuster::cli {
 namespace {
@@ -40,6 +41,7 @@ constexpr VerbRow kVerbs[] = {{&kRunVerb, kFind},
                               {&kConfigVerb, kSetUp},
                               {&kDaemonVerb, kSetUp},
                               {&kCompletionVerb, kSetUp},
+                              {&kHelpVerb, kSetUp},
                               {&kVersionVerb, kSetUp}};
 
 // "there is no subcommand 'foo' ..." if the first word after any options is no verb; else "".
@@ -132,6 +134,7 @@ int run(int argc, char** argv) {
 }  // namespace filibuster::cli
 
 int main(int argc, char** argv) {
+  filibuster::open_standard_descriptors();
   // If the reader of our output goes away (`| head`), the write fails and does not end the process.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // the same for a file that may not grow

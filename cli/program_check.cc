@@ -1,7 +1,6 @@
 #include "cli/program_check.h"
 
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,6 +9,8 @@
 #include <string_view>
 
 #include "core/program/elf_image.h"
+#include "core/program/entry_text.h"
+#include "core/program/file_rights.h"
 #include "core/program/interpreter_line.h"
 #include "core/program/mapped_file.h"
 
@@ -43,29 +44,12 @@ std::string interpreter_of(std::string_view bytes) {
   return std::string(inner.empty() ? line[0] : inner);
 }
 
-void check_rights(const std::string& file, ProgramCheck* check) {
-  struct stat status {};
-  if (stat(file.c_str(), &status) != 0) return;
-  const bool setuid = (status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid();
-  const bool setgid = (status.st_mode & S_ISGID) != 0 && status.st_gid != getegid();
-  if (setuid || setgid)
-    check->obstacles.push_back("setuid or setgid: the loader ignores LD_PRELOAD");
-  if (geteuid() != 0 && getxattr(file.c_str(), "security.capability", nullptr, 0) > 0) {
-    check->obstacles.push_back("has file capabilities: the loader ignores LD_PRELOAD");
-  }
-}
-
 void check_image(const ElfImage& image, ProgramCheck* check) {
-  if (!image.native()) {
-    check->obstacles.push_back("built for another architecture than libfilibuster.so");
-    return;
-  }
-  if (image.interpreter.empty()) {
-    check->obstacles.push_back("statically linked: no library can enter it");
-  } else if (!image.loaded_by_glibc()) {
-    check->obstacles.push_back("its loader is " + std::string(image.interpreter) + ", not glibc's");
-  }
-  if (image.go) check->obstacles.push_back("a Go program: it calls the kernel without libc");
+  const Entry entry = image.entry(check->file);
+  if (entry != Entry::kByGlibc)
+    check->obstacles.push_back(obstacle_text(entry, image.machine, image.interpreter));
+  if (entry == Entry::kOtherMachine) return;
+  if (image.go) check->obstacles.push_back("is a Go program: it calls the kernel without libc");
   if (const std::string library(image.asan_runtime()); !library.empty()) {
     check->remarks.push_back("built with AddressSanitizer: LD_PRELOAD must name " + library +
                              " first (filibuster does so for what it starts)");
@@ -91,13 +75,14 @@ Result<ProgramCheck> check_program(const std::string& name) {
         return Error{"interpreter '" + interpreter + "' of " + check.file + " was not found"};
       continue;
     }
-    check_rights(check.file, &check);
+    if (const Gain gain = gain_by_starting(check.file); gain != Gain::kNone)
+      check.obstacles.push_back(obstacle_text(gain));
     if (mapped.bytes().empty()) {
       check.obstacles.push_back("cannot be read");
     } else if (const auto image = read_elf(mapped.bytes())) {
       check_image(*image, &check);
     } else {
-      check.obstacles.push_back("neither an ELF program nor a script");
+      check.obstacles.push_back("is neither an ELF program nor a script");
     }
     return check;
   }

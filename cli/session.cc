@@ -136,7 +136,7 @@ class Follower {
   const std::string& page() const { return page_; }
 
   int follow() {
-    if (resumes_ && page_is_built() && !options_.quiet) say("live: " + daemon_.page_address());
+    if (resumes_ && page_is_built() && !options_.quiet) say_live();
     while (true) {
       if (interrupts > 0 && !stopped_) stop();
       const Result<Answer> answer = daemon_.client().get(
@@ -187,6 +187,12 @@ class Follower {
 
   void say(const std::string& text) {
     if (!options_.json) put(stderr, view_.note(text));
+  }
+
+  void say_live() {
+    const std::string address = daemon_.page_address();
+    if (!options_.json) return say("live: " + address);
+    put(stdout, Json({{"n", 0}, {"type", "live"}, {"address", address}}).dump() + "\n");
   }
 
   void stop() {

@@ -18,6 +18,7 @@
 
 #include "core/version.h"
 #include "daemon/api/server.h"
+#include "daemon/base/standard_descriptors.h"
 #include "daemon/process/orphans.h"
 #include "daemon/process/pidfd.h"
 #include "daemon/process/session_lane.h"
@@ -133,6 +134,7 @@ int serve(const DaemonOptions& options) {
 }  // namespace filibuster
 
 int main(int argc, char** argv) {
+  filibuster::open_standard_descriptors();
   filibuster::DaemonOptions options;
   CLI::App app("The daemon of Filibuster: explores tests, injects faults, keeps the results.",
                "filibusterd");

@@ -54,9 +54,10 @@ Json row(const DraftService& service) {
 
 std::string with_exec(const std::string& command) {
   const bool one = command.find_first_of("&;|<>()\n") == std::string::npos &&
-                   !command.starts_with("exec ") && !command.starts_with("cd ") &&
-                   command.substr(0, command.find(' ')).find('=') == std::string::npos;
-  return one ? "exec " + command : command;
+                   !command.starts_with("exec ") && !command.starts_with("cd ");
+  if (!one) return command;
+  const bool assigns = command.substr(0, command.find(' ')).find('=') != std::string::npos;
+  return (assigns ? "exec env " : "exec ") + command;
 }
 
 std::string service_name(std::string_view text) {

@@ -56,12 +56,17 @@ struct Listener {
 Draft read_listeners(const std::vector<Listener>& listeners, const std::string& here);
 std::vector<Listener> listeners();
 
-// `command` with `exec` where it is one program, which then is the process that is started.
+// `command` with `exec` where it is one program, which then is the process that is started. Variables before it are given
+// to it by `env`.
 std::string with_exec(const std::string& command);
 // A name that a service may have: other characters become '-'.
 std::string service_name(std::string_view text);
 // A database or a broker by the name of its image or program: "postgres". "": it is none.
 std::string_view known_server(std::string_view name);
+
+// The command of the functional tests that lie in the folder, or below it in `tests`: "exec pytest -q". "": there are none that
+// are known.
+std::string test_of_folder(const std::string& folder);
 
 // filibuster.json, with the remarks as comments.
 std::string to_configuration(const Draft& draft);

@@ -18,10 +18,46 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/') + 1);
+}
+
+// A server that the application uses and does not build, at the port that the command gives it; else nothing.
+DraftService server_of(const std::string& command) {
+  DraftService out;
+  std::istringstream text(command);
+  const std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
+  const auto program = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word != "exec" && word != "env" && word.find('=') == std::string::npos;
+  });
+  const std::string_view server =
+      program == words.end() ? std::string_view() : known_server(base_name(*program));
+  if (server.empty()) return out;
+  out.redis = server == "redis" || server == "valkey";
+  out.left_alone = !out.redis;
+  out.command = with_exec(command);
+  constexpr uint16_t kRedis = 6379;
+  uint16_t port = out.redis ? kRedis : uint16_t{0};
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string& value = words[i + 1];
+    if (words[i] == "--port" || words[i] == "-p")
+      std::from_chars(value.data(), value.data() + value.size(), port);
+  }
+  out.worker = port == 0;  // nothing shows that it is ready
+  if (port != 0) out.ports.push_back(port);
+  return out;
+}
+
 // $PORT and ${PORT} stay: the environment has PORT. A command that names it may have any port.
 DraftService with_port(std::string name, std::string command) {
-  DraftService out;
+  DraftService out = server_of(command);
   out.name = service_name(name);
+  if (command.find("$PORT") != std::string::npos || command.find("${PORT") != std::string::npos) {
+    out.ports.clear();
+    out.worker = false;
+  } else if (out.redis || out.left_alone) {
+    return out;
+  }
   out.worker = command.find("$PORT") == std::string::npos &&
                command.find("${PORT") == std::string::npos && out.name != "web";
   out.command = with_exec(command);
@@ -82,10 +118,6 @@ void read_sockets(const char* file, std::map<std::string, uint16_t>* out) {
     if (fields.size() < 10 || fields[3] != kListen) continue;
     if (const auto port = hexadecimal_port(fields[1])) out->emplace(fields[9], *port);
   }
-}
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/') + 1);
 }
 
 // "users" for python3 /app/users.py, "shop" for java -jar shop.jar, "server" for ./server -p 80.

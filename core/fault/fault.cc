@@ -6,6 +6,7 @@
 #include "core/fault/attempts.h"
 #include "core/hash.h"
 #include "core/text/ascii.h"
+#include "core/text/duration.h"
 #include "core/text/nearest.h"
 
 namespace filibuster {
@@ -482,16 +483,11 @@ Result<http2::ErrorCode> parse_stream_error(std::string_view text) {
 }
 
 Result<uint32_t> parse_latency(std::string_view text) {
-  uint32_t value = 0;
-  if (text.ends_with("ms") &&
-      parse_number(text.substr(0, text.size() - 2), kMaxLatencyMs, &value)) {
-    return value;
-  }
-  if (text.ends_with("s") &&
-      parse_number(text.substr(0, text.size() - 1), kMaxLatencyMs / 1000, &value)) {
-    return value * 1000;
-  }
-  return Error{"a time is a whole number with its unit, from 1ms to 3600s, as in 300ms or 2s"};
+  const auto time = parse_duration(text);
+  // Who writes no unit may mean milliseconds.
+  if (time && time->has_unit && time->milliseconds >= 1 && time->milliseconds <= kMaxLatencyMs)
+    return static_cast<uint32_t>(time->milliseconds);
+  return Error{"a time is a number with its unit, from 1ms to 1h, as in 300ms, 1.5s or 2m"};
 }
 
 Result<int32_t> parse_delta(std::string_view text) {

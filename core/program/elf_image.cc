@@ -45,10 +45,6 @@ std::string_view loader_of(std::string_view bytes, const Segments& segments) {
 
 }  // namespace
 
-bool ElfImage::loaded_by_glibc() const {
-  return interpreter.find("ld-linux") != std::string_view::npos;
-}
-
 std::string_view ElfImage::asan_runtime() const {
   for (const std::string_view library : needed) {
     if (library.starts_with("libasan.so")) return library;

@@ -10,13 +10,9 @@
 #include <string_view>
 #include <vector>
 
-namespace filibuster {
+#include "core/program/entry.h"
 
-#if defined(__x86_64__)
-inline constexpr uint16_t kNativeMachine = EM_X86_64;
-#elif defined(__aarch64__)
-inline constexpr uint16_t kNativeMachine = EM_AARCH64;
-#endif
+namespace filibuster {
 
 // The texts of an image are views into the bytes that were read.
 struct ElfImage {
@@ -28,7 +24,11 @@ struct ElfImage {
   bool go = false;
 
   bool native() const { return same_layout && machine == kNativeMachine; }
-  bool loaded_by_glibc() const;
+  bool loaded_by_glibc() const { return is_loader_of_glibc(interpreter); }
+  // `path`: of the file.
+  Entry entry(std::string_view path) const {
+    return entry_of(machine, same_layout, interpreter, path);
+  }
   std::string_view asan_runtime() const;  // "libasan.so.8"; empty: built without
 };
 

@@ -10,6 +10,9 @@
 //                    the daemon finishes a connection on which a fault fired, so that no thread of
 //                    ours runs in the agent's process. After a HandOff of kind kRelay, a RelayState
 //                    and its table follow in the same datagram.
+//
+// Of a socket for itself, in the place of Hello, and without an answer:
+//   process -> daemon  Outside                 it executes a program that takes no part in the session
 #pragma once
 
 #include <cstdint>
@@ -22,6 +25,7 @@ inline constexpr uint32_t kHelloMagic = 0x4f4c4c48;    // "HLLO"
 inline constexpr uint32_t kWelcomeMagic = 0x4d434c57;  // "WLCM"
 inline constexpr uint32_t kGivenUpMagic = 0x50555647;  // "GVUP"
 inline constexpr uint32_t kHandOffMagic = 0x46464f48;  // "HOFF"
+inline constexpr uint32_t kOutsideMagic = 0x5354554f;  // "OUTS"
 
 // In Hello::notes of the proxy of an attached service.
 inline constexpr char kAttachedNote[] = "attached by eBPF";
@@ -76,6 +80,18 @@ struct Welcome {
 
 struct GivenUp {
   uint32_t magic = kGivenUpMagic;
+};
+
+struct Outside {
+  uint32_t magic = kOutsideMagic;
+  uint16_t major = kProtocolMajor;
+  uint16_t minor = kProtocolMinor;
+  uint32_t lane = 0;
+  uint8_t entry = 0, gain = 0;  // core/program/entry.h
+  uint16_t machine = 0;         // EM_*
+  char service[104] = {};       // of the process that executes it
+  char loader[160] = {};        // the end of a long path
+  char program[256] = {};       // likewise
 };
 
 enum class HandOffKind : uint32_t {

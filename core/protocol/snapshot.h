@@ -31,6 +31,25 @@ inline constexpr uint32_t kSnapshotCommandMagic = 0x504e5343;  // "CSNP"
 inline constexpr uint32_t kSnapshotForkedMagic = 0x504e5346;   // "FSNP"
 inline constexpr uint32_t kSnapshotEndedMagic = 0x504e5345;    // "ESNP"
 
+// What is in the way of a fork.
+enum class NotForked : uint32_t {
+  kUnknown = 0,  // or nothing is
+  kThreads,
+  kRuntimeThreads,  // of a runtime that starts them before any code of the test runs
+  kChildren,
+  kSharedMemory,
+  kListening,
+  kConnected,  // or bound
+  kFile,       // open for writing
+  kLock,
+  kTimer,  // or another object of the kernel that a child would share
+  // What only the daemon sees.
+  kAnotherProcess,  // makes the first call
+  kUnseen,          // the calls of the test are
+  kDiffers,         // what was forked shows something else
+  kNotWorthIt,
+};
+
 struct SnapshotHello {
   uint32_t magic = kSnapshotHelloMagic;
   uint16_t major = kProtocolMajor;
@@ -38,7 +57,7 @@ struct SnapshotHello {
   // 1: what is in the way of a fork is also in the way of starting the test while another execution
   // runs (a lock, a file that it writes).
   uint32_t exclusive = 0;
-  uint32_t reserved = 0;
+  NotForked obstacle_kind = NotForked::kUnknown;
   uint64_t reached_ns = 0;  // CLOCK_MONOTONIC
   char obstacle[240] = {};  // why it cannot be forked: "it has 3 threads"; empty: it can
 };

@@ -12,6 +12,7 @@
 #include <climits>
 #include <utility>
 
+#include "daemon/agents/caller.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/base/process_table.h"
 
@@ -156,6 +157,10 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
     refused_at_door_ = true;
     return false;
   }
+  if (const auto outside = read_outside(message, hub_.lane_number); outside && !agent->at_door) {
+    name_outside(*outside);
+    return false;
+  }
   if (!greeting.is_hello) {
     hub_.recorder->note(who +
                         " did not introduce itself as an agent of this version: not interposed");
@@ -221,6 +226,25 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   // The process is heard again: its earlier agent makes no execution incomplete any more.
   forget_unheard(agent->record.pid);
   return true;
+}
+
+// Programs of these kinds start others, or make no calls, more often than not; so nobody is interrupted by them.
+void ConnectedAgents::name_outside(const OutsideProgram& program) {
+  const bool is_quiet = program.entry == Entry::kByGlibc || program.entry == Entry::kStatic;
+  // glibc's own ldconfig is static everywhere, and libraries of Python ask it where others are.
+  if (is_quiet && program.program.ends_with("/ldconfig")) return;
+  const bool by_test = program.service == kTestService;
+  const std::string text =
+      (by_test ? "the test" : "service '" + program.service + "'") + " starts " + program.program +
+      ", which " + program.obstacle + "; its " +
+      (by_test ? "calls are seen only where they arrive"
+               : "remote calls are not seen and get no faults. If it is the service itself, "
+                 "\"interpose\": \"bpf\" in its row reaches it from outside (docs/attach.md)");
+  if (is_quiet) {
+    hub_.recorder->note(text);
+  } else {
+    hub_.recorder->problem(text);
+  }
 }
 
 Refusal ConnectedAgents::why_not_taken(const Greeting& greeting, pid_t pid) const {

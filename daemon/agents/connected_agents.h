@@ -106,6 +106,7 @@ class ConnectedAgents {
   void read(uint32_t id);
   // False: the connection is to be closed.
   bool greet(uint32_t id, Agent* agent, const Message& message);
+  void name_outside(const OutsideProgram& program);
   // Why the session does not take a process that was started by hand; kNone: it does.
   Refusal why_not_taken(const Greeting& greeting, pid_t pid) const;
   // Was the process started by one that takes part, or by this daemon?

@@ -17,7 +17,8 @@ enum class NoConclusion : uint8_t {
   kOtherValues,         // the RPC comes with other values each time
   kStateInService,      // the RPC does not come again under the same faults
   kAfterReset,          // the client made the failed call again by itself
-  kAtConnect,           // which call opens a connection changes
+  kAtConnect,           // which call opens a connection changes, since connections are kept
+  kFirstToConnect,      // several calls open connections at once
   kConnectionEnded,     // the server ended the connection first
   kAnsweredEarly,       // the server answered before the request was complete
   kNoCertificateCheck,  // the client's check of certificates is not reached, or there is none

@@ -440,8 +440,9 @@ void Recorder::agent_ended(const EventSource& source, uint64_t now_ns) {
     ++calls;
   }
   if (calls + requests == 0) return;
-  note(source.name() + ": process ended with " + std::to_string(calls) + " RPCs and " +
-       std::to_string(requests) + " incoming requests open");
+  note(source.name() + ": process ended with " + std::to_string(calls) +
+       (calls == 1 ? " RPC and " : " RPCs and ") + std::to_string(requests) +
+       (requests == 1 ? " incoming request open" : " incoming requests open"));
 }
 
 void Recorder::hang_limit(uint32_t execution, uint64_t rpc, const HangLimit& limit) {

@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "core/program/entry_text.h"
+
 namespace filibuster {
 namespace {
 
@@ -140,6 +142,27 @@ Greeting read_greeting(const Message& message, uint32_t lane) {
   if (greeting.hello.lane != lane) greeting.refusal = Refusal::kLane;
   if (greeting.hello.sessions > 1) greeting.refusal = Refusal::kUndecided;
   return greeting;
+}
+
+std::optional<OutsideProgram> read_outside(const Message& message, uint32_t lane) {
+  Outside outside;
+  if (message.state != Message::State::kWhole || message.size < sizeof outside) return std::nullopt;
+  std::memcpy(static_cast<void*>(&outside), message.bytes.data(), sizeof outside);
+  if (outside.magic != kOutsideMagic || outside.major != kProtocolMajor || outside.lane != lane ||
+      outside.entry > static_cast<uint8_t>(Entry::kOtherMachine) ||
+      outside.gain > static_cast<uint8_t>(Gain::kCapabilities))
+    return std::nullopt;
+  OutsideProgram out;
+  out.entry = static_cast<Entry>(outside.entry);
+  out.gain = static_cast<Gain>(outside.gain);
+  out.service = fixed_text(outside.service, sizeof outside.service);
+  out.program = fixed_text(outside.program, sizeof outside.program);
+  out.obstacle = out.entry != Entry::kByGlibc
+                     ? obstacle_text(out.entry, outside.machine,
+                                     fixed_text(outside.loader, sizeof outside.loader))
+                     : obstacle_text(out.gain);
+  if (out.obstacle.empty()) return std::nullopt;
+  return out;
 }
 
 bool is_given_up(const Message& message) {

@@ -5,10 +5,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/program/entry.h"
 #include "core/protocol/messages.h"
 #include "core/protocol/relay.h"
 #include "core/result.h"
@@ -48,6 +50,16 @@ struct Greeting {
   std::string service, executable, notes;  // printable
 };
 Greeting read_greeting(const Message& message, uint32_t lane);
+
+// A program that a process of the session executes, and that takes no part in it.
+struct OutsideProgram {
+  Entry entry = Entry::kByGlibc;
+  Gain gain = Gain::kNone;
+  std::string service, program;  // printable
+  std::string obstacle;          // "is linked with musl: ..."
+};
+// nullopt: the message is no Outside, makes no sense, or is of another lane or version.
+std::optional<OutsideProgram> read_outside(const Message& message, uint32_t lane);
 
 // Is it a GivenUp, after which the agent's process goes on as without us?
 bool is_given_up(const Message& message);

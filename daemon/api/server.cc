@@ -81,8 +81,11 @@ bool is_loopback_host(std::string host) {
   for (const std::string_view name : {"127.0.0.1", "localhost", "[::1]"}) {
     if (!host.starts_with(name)) continue;
     const std::string_view rest = std::string_view(host).substr(name.size());
-    return rest.empty() || (rest.size() > 1 && rest.size() <= 6 && rest[0] == ':' &&
-                            rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
+    if (rest.empty()) return true;
+    const char* const end = rest.data() + rest.size();
+    uint16_t port = 0;
+    const auto [at, error] = std::from_chars(rest.data() + 1, end, port);
+    return rest[0] == ':' && error == std::errc() && at == end && port != 0;
   }
   return false;
 }

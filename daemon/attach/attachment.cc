@@ -72,7 +72,7 @@ Result<std::unique_ptr<Attachment>> Attachment::begin(Options options) {
   if (!connection) return out->error("is not attached: " + connection.error().message);
 
   const std::string first = std::to_string(service.processes.front().pid);
-  auto environment = lane_environment(of.lane, service.name, {}, Interpose::kYes, "");
+  auto environment = lane_environment(of.lane, service.name, {}, Interpose::kYes, {});
   if (!environment) return environment.error();
   SpawnOptions spawn;
   spawn.environment = std::move(environment).value();

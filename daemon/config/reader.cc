@@ -1,21 +1,16 @@
 #include "daemon/config/reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "core/text/duration.h"
 #include "core/text/nearest.h"
 
 namespace filibuster::config {
 namespace {
 
-struct Unit {
-  std::string_view name;
-  double milliseconds;
-};
-constexpr Unit kUnits[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"", 1000}};
 constexpr double kMaxDuration = 7.0 * 24 * 3600 * 1000;  // a week, in milliseconds
 constexpr std::string_view kDurationForms =
     "a number of seconds, or text such as \"500ms\", \"5s\", \"2m\", \"1h\"";
@@ -88,15 +83,8 @@ std::optional<std::chrono::milliseconds> Reader::duration(const SourceNode& node
   if (node.kind == SourceNode::Kind::kInteger || node.kind == SourceNode::Kind::kNumber) {
     milliseconds = node.number * 1000;
   } else if (node.kind == SourceNode::Kind::kString) {
-    const char* const end = node.text.data() + node.text.size();
-    double value = -1;
-    const auto [rest, failed] = std::from_chars(node.text.data(), end, value);
-    if (failed == std::errc()) {
-      const std::string_view unit(rest, static_cast<size_t>(end - rest));
-      for (const Unit& row : kUnits) {
-        if (unit == row.name) milliseconds = value * row.milliseconds;
-      }
-    }
+    if (const auto time = parse_duration(node.text))
+      milliseconds = static_cast<double>(time->milliseconds);
   } else {
     error(node.offset, std::string(what) + ": expected " + std::string(kDurationForms) +
                            ", found " + std::string(kind_name(node.kind)));

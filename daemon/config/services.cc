@@ -26,6 +26,12 @@ void read_ports(Reader& reader, const SourceNode& node, ServiceDraft* out) {
   auto& ports = out->service.ports;
   if (node.kind == Kind::kArray) {  // ["users"]: any free port under each name
     for (const SourceNode& child : node.children) {
+      if (child.kind == Kind::kInteger) {
+        const std::string name = out->service.name.empty() ? "users" : out->service.name;
+        reader.error(child.offset, "'ports': a number needs a name, as in {\"" + name +
+                                       "\": " + std::to_string(child.integer) + "}");
+        continue;
+      }
       std::string name;
       if (!read_name(reader, child, "the name of a port", &name)) continue;
       if (!ports.emplace(name, 0).second)

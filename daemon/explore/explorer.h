@@ -105,7 +105,8 @@ class Explorer {
   Result<bool> begin_snapshots();  // false: stopped
   // Decides again where few executions were to be run, since each may bring further ones.
   Result<bool> reconsider_snapshots();  // false: stopped
-  std::string why_no_snapshots() const;
+  // And what kind of reason it is.
+  std::string why_no_snapshots(NotForked* kind) const;
   Result<std::string> why_forked_differs();
   Result<std::string> attempts_differ(const Attempt& one, const Attempt& other);
   // One job of the search, in the way that was found. What is doubtful is run again as a plain start;

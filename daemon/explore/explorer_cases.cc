@@ -142,7 +142,8 @@ void Explorer::note_cases() {
     }
   };
   for (Tally& tally : tallies) {
-    const std::string rpc = redact(describe_rpc(as_record(tally.fault), masks_));
+    const std::string rpc =
+        redact(describe_rpc(as_record(tally.fault), masks_) + tally.fault.query);
     tally.row.name =
         rpc +
         (tally.fault.call_site.empty() ? "" : " at " + frame_without_line(tally.fault.call_site)) +

@@ -6,6 +6,8 @@
 
 #include "daemon/base/fail_point.h"
 #include "daemon/explore/explorer.h"
+#include "daemon/lane/not_forked.h"
+#include "daemon/report/words.h"
 
 namespace filibuster {
 namespace {
@@ -339,7 +341,8 @@ void Explorer::finish_report() {
       reason += (reason.empty() ? "" : ", ") + std::string("bound max_faults ") +
                 std::to_string(bounds.max_faults);
     }
-    report.skipped.push_back({std::to_string(report.counts.beyond_bound) + " executions", reason});
+    report.skipped.push_back(
+        {counted(report.counts.beyond_bound, "execution", "executions"), reason});
   }
   for (const auto& [what, reason] : not_applicable_) report.skipped.push_back({what, reason});
   for (const auto& [rpc, reason] : left_out_) report.without_cause.push_back(rpc + ": " + reason);
@@ -407,8 +410,10 @@ void Explorer::finish_report() {
   report.total_phases = profile_.total();
   if (run_) {
     report.start = way_name(run_->starter().way());
-    if (!run_->starter().why_not_forked().empty())
+    if (!run_->starter().why_not_forked().empty()) {
       report.why_not_forked = run_->starter().why_not_forked();
+      report.remedy = remedy_for(run_->starter().kind_of_why());
+    }
     run_->starter().end_snapshots();
   }
   if (!seconds_.empty()) {

@@ -201,11 +201,14 @@ Result<bool> Explorer::learn(const Dispatcher::Job& job, Attempt* attempt) {
                before.service == missing->service;
       });
   const bool at_connect = breaks_connection(plan[static_cast<size_t>(place)]);
+  const bool kept = keeps_connections(plain_.record, missing->caller, missing->service) ||
+                    keeps_connections(record, missing->caller, missing->service);
   const NoConclusion cause = drifted                 ? NoConclusion::kOtherValues
                              : !compared.comes_again ? NoConclusion::kStateInService
                              : after_reset           ? NoConclusion::kAfterReset
-                             : at_connect            ? NoConclusion::kAtConnect
-                                                     : NoConclusion::kOther;
+                             : !at_connect           ? NoConclusion::kOther
+                             : kept                  ? NoConclusion::kAtConnect
+                                                     : NoConclusion::kFirstToConnect;
   attempt->judgement.cause = std::min(attempt->judgement.cause, cause);
   if (const std::string_view seen = what_was_seen(cause); !seen.empty())
     attempt->judgement.detail += "; " + std::string(seen);

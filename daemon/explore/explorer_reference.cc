@@ -7,6 +7,7 @@
 #include "daemon/explore/nondeterminism.h"
 #include "daemon/explore/silent_services.h"
 #include "daemon/lane/application.h"
+#include "daemon/lane/programs_outside.h"
 
 namespace filibuster {
 namespace {
@@ -241,9 +242,14 @@ void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
                                   [&name = service](const std::string& known) {
                                     return known.find("'" + name + "'") != std::string::npos;
                                   });
-    if (said) continue;
-    warn(text);
-    notes_.insert(text);
+    // What executed its program has named it, too (ConnectedAgents::name_outside).
+    const std::string named = "service '" + service + "' starts ";
+    const auto first = notes_.lower_bound(named);
+    if (said || (first != notes_.end() && first->starts_with(named))) continue;
+    const std::string whole =
+        text + listener_outside(attach::Proc(), config_, lane_.place(), service);
+    warn(whole);
+    notes_.insert(whole);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "daemon/agents/caller.h"
 #include "daemon/explore/explorer.h"
+#include "daemon/lane/not_forked.h"
 
 namespace filibuster {
 namespace {
@@ -24,16 +25,26 @@ bool is_own_call(const RpcRecord& rpc) {
 }  // namespace
 
 // Why it is of no use to try; "": it may be.
-std::string Explorer::why_no_snapshots() const {
+std::string Explorer::why_no_snapshots(NotForked* kind) const {
+  *kind = NotForked::kNotWorthIt;
   if (config_.snapshots == Snapshots::kNever) return "snapshots are switched off";
   const uint64_t open = dispatcher_->search().counts().open;
   if (config_.snapshots == Snapshots::kWhereItPays && open <= kForkedReferences + kComparedFaults)
     return kFew;
   const std::vector<RpcRecord>& rpcs = plain_.record.rpcs;
   const auto first = std::find_if(rpcs.begin(), rpcs.end(), is_own_call);
-  if (first == rpcs.end()) return "its own calls are not seen";
-  if (first->pid != static_cast<uint32_t>(plain_.pid))
-    return "its first call is made by another process that it starts";
+  if (first == rpcs.end()) {
+    *kind = NotForked::kUnseen;
+    return "its own calls are not seen";
+  }
+  if (first->pid != static_cast<uint32_t>(plain_.pid)) {
+    *kind = NotForked::kAnotherProcess;
+    const std::vector<AgentRecord> agents = lane_.hub().agents();
+    const auto agent = std::find_if(agents.begin(), agents.end(),
+                                    [&](const AgentRecord& one) { return one.pid == first->pid; });
+    return "its first call is made by another process that it starts" +
+           (agent == agents.end() ? std::string() : " (" + agent->executable + ")");
+  }
   const double ms =
       static_cast<double>(first->issued_ns - std::min(first->issued_ns, plain_.record.started_ns)) /
       1e6;
@@ -70,7 +81,9 @@ Result<bool> Explorer::begin_snapshots() {
   TestReport& report = exploration_.report;
   TestStarter& starter = run_->starter();
   const int wake = lane_.place().wake_fd;
-  report.why_not_forked = why_no_snapshots();
+  NotForked kind;
+  report.why_not_forked = why_no_snapshots(&kind);
+  report.remedy = remedy_for(kind);
   if (!report.why_not_forked.empty()) return true;
   if (auto found = starter.find_way(run_->limit(), wake); !found) return found.error();
   while (starter.way() != Way::kPlain) {

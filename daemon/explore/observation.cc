@@ -299,6 +299,25 @@ bool root_is_known(const RpcsById& rpcs, const RpcRecord& start) {
   return false;  // a circle
 }
 
+namespace {
+
+// "?kind=book" if another call of the execution differs from this one in what its caller, its service and its path say by
+// nothing but the query.
+std::string query_that_tells(const RpcsById& rpcs, const RpcRecord& rpc) {
+  constexpr size_t kMostCompared = 2000;  // an execution has some tens of RPCs, and seldom more
+  if (rpc.protocol() != Protocol::kHttp || rpcs.size() > kMostCompared) return "";
+  const Target target = split_target(rpc.target);
+  const bool alike = std::any_of(rpcs.begin(), rpcs.end(), [&](const auto& row) {
+    const RpcRecord& other = *row.second;
+    return other.target != rpc.target && other.service == rpc.service &&
+           other.method == rpc.method && other.protocol() == Protocol::kHttp &&
+           split_target(other.target).path == target.path && caller_of(other) == caller_of(rpc);
+  });
+  return alike && !target.query.empty() ? "?" + std::string(target.query) : "";
+}
+
+}  // namespace
+
 InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   InjectedFault out;
   out.index = rpc.index;
@@ -306,6 +325,7 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   out.service = rpc.service;
   out.method = rpc.method;
   out.path = path_of(rpc);
+  out.query = query_that_tells(rpcs, rpc);
   out.protocol = rpc.protocol();
   out.arguments = rpc.arguments;
   out.stack = rpc.stack_text;
@@ -345,6 +365,14 @@ void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* fa
     std::sort(fault.attempts.begin(), fault.attempts.end(),
               [](const AttemptSeen& a, const AttemptSeen& b) { return a.number < b.number; });
   }
+}
+
+bool keeps_connections(const ExecutionRecord& record, const std::string& caller,
+                       const std::string& service) {
+  constexpr uint32_t kSaysNothing = kRpcOpensConnection | kRpcRefusedAtConnect | kRpcEntry;
+  return std::any_of(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
+    return rpc.caller == caller && rpc.service == service && (rpc.flags & kSaysNothing) == 0;
+  });
 }
 
 Result<void> KnownRpcs::note_unordered(Hash128 place) {

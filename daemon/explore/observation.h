@@ -129,6 +129,10 @@ const RpcRecord* root_of(const RpcsById& rpcs, const RpcRecord& start);
 bool root_is_known(const RpcsById& rpcs, const RpcRecord& start);
 InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc);
 
+// Did a call of `caller` to `service` go out on a connection that an earlier one had opened?
+bool keeps_connections(const ExecutionRecord& record, const std::string& caller,
+                       const std::string& service);
+
 // Sets InjectedFault::as_reset of each fault (whether a refusal was delivered as a reset), and the attempts that came of
 // a sequence.
 void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* faults);

@@ -89,19 +89,19 @@ Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const Test
   runner.log_path_ = lane.log_path("test");
 
   const char* path = getenv("PATH");
-  std::string asan_runtime;
-  for (const ProgramCheck& check :
-       check_command(spawn.argv, spawn.directory, path == nullptr ? "/usr/bin:/bin" : path)) {
-    if (!check.asan_runtime.empty()) asan_runtime = check.asan_runtime;
+  const std::vector<ProgramCheck> checks =
+      check_command(spawn.argv, spawn.directory, path == nullptr ? "/usr/bin:/bin" : path);
+  for (const ProgramCheck& check : checks) {
     for (const std::string& obstacle : check.obstacles) {
       runner.obstacles_.push_back("test '" + test.name +
                                   "' cannot be interposed: " + check.program + " " + obstacle +
                                   "; its calls are seen only where they arrive");
     }
   }
-  auto environment = lane_environment(lane, "test", test.env, Interpose::kYes, asan_runtime);
+  auto environment =
+      lane_environment(lane, "test", test.env, Interpose::kYes, preload_needs(checks));
   if (!environment) return environment.error();
-  auto hook_environment = lane_environment(lane, "hook", test.env, Interpose::kNo, "");
+  auto hook_environment = lane_environment(lane, "hook", test.env, Interpose::kNo, {});
   if (!hook_environment) return hook_environment.error();
   spawn.environment = std::move(environment).value();
   runner.hook_environment_ = std::move(hook_environment).value();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <set>
 #include <vector>
 
 #include "daemon/attach/find.h"
@@ -84,6 +85,19 @@ bool listens_at(pid_t pid, uint16_t port) {
       attach::listens_with_descendants(attach::Proc(), pid);
   return std::any_of(all.begin(), all.end(),
                      [&](const attach::ListeningSocket& socket) { return socket.port == port; });
+}
+
+std::string where_it_listens(pid_t pid) {
+  std::set<uint16_t> ports;
+  for (const attach::ListeningSocket& socket :
+       attach::listens_with_descendants(attach::Proc(), pid))
+    ports.insert(socket.port);
+  std::string out;
+  size_t left = ports.size();
+  for (const uint16_t port : ports) {
+    out += (out.empty() ? "" : --left == 1 ? " and " : ", ") + std::to_string(port);
+  }
+  return out.empty() ? "" : (ports.size() == 1 ? "port " : "ports ") + out;
 }
 
 bool file_contains(const std::string& path, const std::string& text) {

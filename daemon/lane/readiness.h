@@ -15,6 +15,8 @@ bool answers_http(const std::string& host, uint16_t port, const std::string& pat
 // Does the process, or one that it started, listen at the port? A connection would meet the proxy of an
 // attached service.
 bool listens_at(pid_t pid, uint16_t port);
+// What the process, and those that it started, listen at: "port 5001", "ports 5001 and 9090"; "": nothing.
+std::string where_it_listens(pid_t pid);
 bool file_contains(const std::string& path, const std::string& text);
 
 }  // namespace filibuster

@@ -24,6 +24,8 @@ constexpr milliseconds kCoverageGrace{
     20000};                             // the same with coverage: services write their counts first
 constexpr milliseconds kFirstProbe{1};  // readiness is probed at growing intervals
 constexpr milliseconds kLastProbe{50};
+constexpr milliseconds kPatience{
+    5000};  // until it is said where a service listens that is not ready
 constexpr milliseconds kSuspectGrace{
     100};  // for a core dump or a slow exit after a connection broke
 constexpr int kLogLines = 20;
@@ -163,17 +165,15 @@ Result<SpawnOptions> Services::spawn_options(const Running& service) {
   const auto argv = lane_command(lane_, config.command);
   if (!argv) return Error{"service '" + config.name + "': " + argv.error().message};
   const std::string directory = lane_directory(config_, config.directory);
-  std::string asan_runtime;
+  PreloadNeeds needs;
   if (is_interposed(config)) {
     const char* path = getenv("PATH");
-    for (const ProgramCheck& check :
-         check_command(argv.value(), directory, path == nullptr ? "/usr/bin:/bin" : path)) {
-      if (!check.asan_runtime.empty()) asan_runtime = check.asan_runtime;
-    }
+    needs = preload_needs(
+        check_command(argv.value(), directory, path == nullptr ? "/usr/bin:/bin" : path));
   }
   auto environment =
       lane_environment(lane_, config.name, config.env,
-                       is_interposed(config) ? Interpose::kYes : Interpose::kNo, asan_runtime);
+                       is_interposed(config) ? Interpose::kYes : Interpose::kNo, needs);
   if (!environment) return environment.error();
   SpawnOptions options;
   options.argv = argv.value();
@@ -246,7 +246,15 @@ Result<void> Services::wait_ready(Running* service) {
   if (by_port && port == 0) {
     return start_error(*service, "has no port to wait for; give it `ports` or another `ready`");
   }
-  const auto deadline = Clock::now() + ready.timeout;
+  // "; it listens at port 5001": a port that is not the one that is waited for is the most usual mistake.
+  const auto elsewhere = [&]() -> std::string {
+    const std::string ports = by_port ? where_it_listens(service->process->pid()) : "";
+    return ports.empty() || listens_at(service->process->pid(), port) ? ""
+                                                                      : "; it listens at " + ports;
+  };
+  const auto began = Clock::now();
+  const auto deadline = began + ready.timeout;
+  bool told = false;
   milliseconds interval = kFirstProbe;
   while (true) {
     if (is_ready(*service, ready, port)) {
@@ -261,6 +269,15 @@ Result<void> Services::wait_ready(Running* service) {
     }
     pollfd woken{lane_.wake_fd, POLLIN, 0};
     if (lane_.wake_fd >= 0 && poll(&woken, 1, 0) > 0) return Error{"stopped"};
+    if (!told && Clock::now() >= began + kPatience) {
+      told = true;
+      if (const std::string ports = elsewhere(); !ports.empty()) {
+        sink_({{"type", "warning"},
+               {"text", "service '" + service->config->name + "' is waited for at port " +
+                            std::to_string(port) + ports +
+                            ". `ports` and `ready` say at which it is to be"}});
+      }
+    }
     if (Clock::now() >= deadline) {
       const std::string waited =
           ready.kind == ReadyCheck::Kind::kLog
@@ -269,7 +286,7 @@ Result<void> Services::wait_ready(Running* service) {
                     (ready.kind == ReadyCheck::Kind::kHttp ? " " + ready.http_path : "");
       return start_error(*service, "did not become ready within " +
                                        std::to_string(ready.timeout.count()) + " ms (waited for " +
-                                       waited + ")");
+                                       waited + elsewhere() + ")");
     }
     interval = std::min(interval * 5 / 4 + milliseconds(1), kLastProbe);
   }

@@ -168,6 +168,7 @@ Snapshot::State Snapshot::take_hello() {
       hello.major != kProtocolMajor)
     return State::kEnded;
   obstacle_ = printable({hello.obstacle, ::strnlen(hello.obstacle, sizeof hello.obstacle)});
+  obstacle_kind_ = hello.obstacle_kind;
   exclusive_ = hello.exclusive != 0;
   reached_ns_ = hello.reached_ns;
   ready_ = true;

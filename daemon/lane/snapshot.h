@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/protocol/snapshot.h"
 #include "core/result.h"
 #include "daemon/base/descriptors.h"
 #include "daemon/lane/running_test.h"
@@ -45,6 +46,7 @@ class Snapshot {
   State wait_ready(std::chrono::milliseconds limit, int wake_fd);
   // Why it cannot be forked; "": it can.
   const std::string& obstacle() const { return obstacle_; }
+  NotForked obstacle_kind() const { return obstacle_kind_; }
   // It cannot be started while another test of the same command runs, either.
   bool is_exclusive() const { return exclusive_; }
   // Since when it waits, and since when it runs.
@@ -73,6 +75,7 @@ class Snapshot {
   std::string socket_path_, log_path_;
   bool ready_ = false;
   std::string obstacle_;
+  NotForked obstacle_kind_ = NotForked::kUnknown;
   bool exclusive_ = false;
   uint64_t reached_ns_ = 0, started_ns_ = 0;
 };

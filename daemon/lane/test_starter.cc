@@ -58,9 +58,11 @@ Result<void> TestStarter::find_way(milliseconds limit, int wake_fd) {
     why_ = state == Snapshot::State::kEnded
                ? "its own process makes no connection: another one that it starts does"
                : "it did not connect in time";
+    if (state == Snapshot::State::kEnded) kind_ = NotForked::kAnotherProcess;
     return {};
   }
   why_ = snapshot.value()->obstacle();
+  kind_ = snapshot.value()->obstacle_kind();
   if (why_.empty()) {
     way_ = Way::kForked;
     snapshot_ = std::move(snapshot).value();
@@ -80,12 +82,14 @@ void TestStarter::fall_back(const std::string& why) {
   if (way_ == Way::kPlain) return;
   way_ = way_ == Way::kForked ? Way::kAhead : Way::kPlain;
   why_ = why;
+  kind_ = NotForked::kDiffers;
   end_snapshots();
 }
 
 void TestStarter::use_plain(const std::string& why) {
   way_ = Way::kPlain;
   why_ = why;
+  kind_ = NotForked::kUnknown;
   end_snapshots();
 }
 

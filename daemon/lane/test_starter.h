@@ -38,6 +38,7 @@ class TestStarter {
   Way way() const { return way_; }
   // Why the test is not forked; "": it is, or nobody has tried.
   const std::string& why_not_forked() const { return why_; }
+  NotForked kind_of_why() const { return kind_; }
   // From now on the next way is taken. `why` is the reason.
   void fall_back(const std::string& why);
   // Every execution is plain from now on.
@@ -58,6 +59,7 @@ class TestStarter {
   std::string folder_, log_;
   Way way_ = Way::kPlain;
   std::string why_;
+  NotForked kind_ = NotForked::kUnknown;         // of why_
   std::unique_ptr<Snapshot> snapshot_;           // kForked
   std::deque<std::unique_ptr<Snapshot>> ahead_;  // kAhead
   size_t depth_ = 1;                             // of ahead_

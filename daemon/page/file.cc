@@ -6,6 +6,7 @@
 #include "core/text/shell_word.h"
 #include "daemon/process/session_lane.h"
 #include "daemon/report/redact.h"
+#include "daemon/report/words.h"
 
 namespace filibuster {
 namespace {
@@ -60,8 +61,9 @@ std::string in_script(const std::string& json) {
 std::string plain_summary(const SessionReport& report) {
   std::string out;
   for (const TestReport& test : report.tests) {
-    out += "<h2>" + html(redact(test.test)) + "</h2>\n<p>" + std::to_string(test.counts.executed) +
-           " executions, " + std::to_string(test.findings.size()) + " findings" +
+    out += "<h2>" + html(redact(test.test)) + "</h2>\n<p>" +
+           counted(test.counts.executed, "execution", "executions") + ", " +
+           counted(test.findings.size(), "finding", "findings") +
            (test.finished ? "" : ", not finished") + "</p>\n<ol>\n";
     size_t shown = 0;
     for (const Finding& finding : test.findings) {

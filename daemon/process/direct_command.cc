@@ -1,11 +1,13 @@
 #include "daemon/process/direct_command.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "daemon/process/preflight.h"
+#include "daemon/process/session_lane.h"
 
 namespace filibuster {
 namespace {
@@ -53,6 +55,26 @@ bool is_of_shell(std::string_view name) {
   return name == "IFS" || name == "OPTIND" || name == "PPID" || name == "LINENO";
 }
 
+// Variables by which a shell finds a program, or a library its own.
+bool is_looked_at(std::string_view name) {
+  return name == "PATH" || name == "PWD" || name == "OLDPWD";
+}
+
+// What POSIX shells, dash and bash among them, do by themselves, and what has a meaning of its own as a first word.
+bool is_word_of_shell(std::string_view word) {
+  // clang-format off
+  constexpr std::string_view kWords[] = {
+      "!", "{", "}", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in",
+      "select", "then", "time", "until", "while",
+      ".", ":", "[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "chdir", "command", "compgen", "complete",
+      "compopt", "continue", "declare", "dirs", "disown", "echo", "enable", "eval", "exit", "export", "false", "fc", "fg",
+      "getopts", "hash", "help", "history", "jobs", "kill", "let", "local", "logout", "mapfile", "popd", "printf", "pushd",
+      "pwd", "read", "readarray", "readonly", "return", "set", "shift", "shopt", "source", "suspend", "test", "times", "trap",
+      "true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait"};
+  // clang-format on
+  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
+}
+
 bool same_folder(const std::string& one, const std::string& other) {
   struct stat a, b;
   return stat(one.c_str(), &a) == 0 && stat(other.c_str(), &b) == 0 && a.st_dev == b.st_dev &&
@@ -71,8 +93,9 @@ bool is_absolute_path_list(std::string_view list) {
 
 }  // namespace
 
-std::optional<std::vector<std::string>> words_to_exec(std::string_view shell_text) {
-  std::vector<std::string> words;
+std::optional<PlainCommand> plain_command(std::string_view shell_text) {
+  PlainCommand out;
+  bool replaces = false;  // the shell by the program: `exec`
   size_t at = 0;
   while (at < shell_text.size()) {
     if (is_blank(shell_text[at])) {
@@ -80,6 +103,7 @@ std::optional<std::vector<std::string>> words_to_exec(std::string_view shell_tex
       continue;
     }
     std::string word;
+    size_t plain = 0;  // bytes of the word before its first quote
     bool quoted = false;
     while (at < shell_text.size() && !is_blank(shell_text[at])) {
       const char c = shell_text[at];
@@ -92,27 +116,46 @@ std::optional<std::vector<std::string>> words_to_exec(std::string_view shell_tex
       } else {
         return std::nullopt;
       }
+      if (!quoted) plain = word.size();
     }
-    if (words.empty() && (quoted || word != "exec")) return std::nullopt;
-    words.push_back(std::move(word));
+    if (!out.words.empty() || replaces) {
+      out.words.push_back(std::move(word));
+      continue;
+    }
+    // Only what stands outside of quotes makes a word an assignment. Where there is another '=', shells differ ("A+=1").
+    const std::string_view name = variable_name(std::string_view(word).substr(0, plain));
+    if (!name.empty()) {
+      if (is_of_shell(name) || is_looked_at(name)) return std::nullopt;
+      out.variables.emplace_back(name, word.substr(name.size() + 1));
+    } else if (word.find('=') != std::string::npos || is_word_of_shell(word)) {
+      return std::nullopt;
+    } else if (word == "exec") {
+      // What stands before `exec` shells keep differently.
+      if (quoted || !out.variables.empty()) return std::nullopt;
+      replaces = true;
+    } else {
+      out.words.push_back(std::move(word));
+    }
   }
-  if (words.size() < 2) return std::nullopt;
-  words.erase(words.begin());
+  if (out.words.empty()) return std::nullopt;
   // An option of the shell's own `exec`, or a name that cannot be looked up.
-  if (words[0].empty() || words[0][0] == '-') return std::nullopt;
-  return words;
+  if (out.words[0].empty() || out.words[0][0] == '-') return std::nullopt;
+  return out;
 }
 
 std::optional<DirectCommand> direct_command(const std::vector<std::string>& argv,
                                             const std::vector<std::string>& environment,
                                             const std::string& directory) {
   if (argv.size() != 3 || argv[0] != "/bin/sh" || argv[1] != "-c") return std::nullopt;
-  auto words = words_to_exec(argv[2]);
-  if (!words) return std::nullopt;
+  auto command = plain_command(argv[2]);
+  if (!command) return std::nullopt;
   DirectCommand out;
-  out.argv = std::move(*words);
+  out.argv = std::move(command->words);
+  const std::string& program = out.argv[0];
   std::string path, working_directory;
   for (const std::string& entry : environment) {
+    // Where the shell is bash, a function of this name comes before the program.
+    if (entry.starts_with("BASH_FUNC_" + program)) return std::nullopt;
     const std::string_view name = variable_name(entry);
     if (name.empty()) continue;
     if (is_of_shell(name)) return std::nullopt;
@@ -123,10 +166,9 @@ std::optional<DirectCommand> direct_command(const std::vector<std::string>& argv
     else
       out.environment.push_back(entry);
   }
-  const std::string& program = out.argv[0];
   if (program.find('/') == std::string::npos && !is_absolute_path_list(path)) return std::nullopt;
   const std::string found = find_program(program, directory, path);
-  if (found.empty()) return std::nullopt;
+  if (found.empty() || access(found.c_str(), X_OK) != 0) return std::nullopt;
   out.program = program.find('/') == std::string::npos ? found : program;
   // The way by which the folder was entered is kept, if it still leads there (POSIX, `sh`, PWD).
   const std::string here = directory.empty() ? "." : directory;
@@ -136,6 +178,7 @@ std::optional<DirectCommand> direct_command(const std::vector<std::string>& argv
     if (failed) return std::nullopt;
   }
   out.environment.push_back("PWD=" + working_directory);
+  for (const auto& [name, value] : command->variables) set_variable(&out.environment, name, value);
   return out;
 }
 

@@ -1,12 +1,12 @@
 #include "daemon/process/preflight.h"
 
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "core/program/elf_image.h"
+#include "core/program/entry_text.h"
+#include "core/program/file_rights.h"
 #include "core/program/interpreter_line.h"
 #include "core/program/mapped_file.h"
 
@@ -14,34 +14,6 @@ namespace filibuster {
 namespace {
 
 constexpr int kMostIndirections = 5;  // the kernel follows at most 4 `#!` lines (binfmt_script)
-
-struct MachineRow {
-  uint16_t machine;
-  const char* name;
-};
-constexpr MachineRow kMachines[] = {
-    {EM_X86_64, "x86-64"}, {EM_386, "32-bit x86"}, {EM_AARCH64, "arm64"}, {EM_ARM, "32-bit arm"},
-    {EM_RISCV, "riscv"},   {EM_S390, "s390"},      {EM_PPC64, "ppc64"}};
-
-std::string machine_name(uint16_t machine) {
-  for (const MachineRow& row : kMachines) {
-    if (row.machine == machine) return row.name;
-  }
-  return "machine " + std::to_string(machine);
-}
-
-// The loader drops LD_PRELOAD (AT_SECURE) when the program gains rights.
-void check_rights(const std::string& file, std::vector<std::string>* obstacles) {
-  struct stat status;
-  if (stat(file.c_str(), &status) != 0) return;
-  if ((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) {
-    obstacles->push_back("is setuid: the loader ignores LD_PRELOAD for it");
-  } else if ((status.st_mode & S_ISGID) != 0 && status.st_gid != getgid()) {
-    obstacles->push_back("is setgid: the loader ignores LD_PRELOAD for it");
-  } else if (getuid() != 0 && getxattr(file.c_str(), "security.capability", nullptr, 0) > 0) {
-    obstacles->push_back("has file capabilities: the loader ignores LD_PRELOAD for it");
-  }
-}
 
 void check_file(const std::string& file, const std::string& reached, const std::string& directory,
                 std::string_view path_variable, int depth, std::vector<ProgramCheck>* out) {
@@ -65,27 +37,31 @@ void check_file(const std::string& file, const std::string& reached, const std::
 ProgramCheck check_elf(const std::string& file) {
   ProgramCheck check;
   check.program = file;
-  check_rights(file, &check.obstacles);
+  const auto add = [&check](std::string text) {
+    if (!text.empty()) check.obstacles.push_back(std::move(text));
+  };
+  add(obstacle_text(gain_by_starting(file)));
   const MappedFile mapped(file);
   const std::optional<ElfImage> image = read_elf(mapped.bytes());
   if (!image) return check;
-  if (!image->native()) {
-    check.obstacles.push_back("is built for " + machine_name(image->machine) +
-                              ", libfilibuster.so for " + machine_name(kNativeMachine));
-    return check;
-  }
-  if (image->interpreter.empty()) {
-    check.obstacles.emplace_back("is statically linked: no library can be preloaded into it");
-  } else if (!image->loaded_by_glibc()) {
-    check.obstacles.push_back("is loaded by " + std::string(image->interpreter) +
-                              ", not by glibc's loader");
-  }
+  check.entry = image->entry(file);
+  add(obstacle_text(check.entry, image->machine, image->interpreter));
+  if (check.entry == Entry::kOtherMachine) return check;
   if (image->go) {
     check.obstacles.emplace_back(
         "is a Go program: its calls go to the kernel directly, not through libc");
   }
   check.asan_runtime = image->asan_runtime();
   return check;
+}
+
+PreloadNeeds preload_needs(const std::vector<ProgramCheck>& checks) {
+  PreloadNeeds needs;
+  for (const ProgramCheck& check : checks) {
+    if (!check.asan_runtime.empty()) needs.asan_runtime = check.asan_runtime;
+    if (check.entry != Entry::kByGlibc) needs.only_for_glibc = true;
+  }
+  return needs;
 }
 
 std::string find_program(const std::string& name, const std::string& directory,

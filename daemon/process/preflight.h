@@ -7,12 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/program/entry.h"
+
 namespace filibuster {
 
 struct ProgramCheck {
   std::string program;  // the ELF file that will run
   std::string reached;  // the way to it: "users.py -> /usr/bin/python3"; empty: named directly
   std::vector<std::string> obstacles;  // "is statically linked"; empty: none known
+  Entry entry = Entry::kByGlibc;       // what is no ELF file, too
   std::string asan_runtime;  // "libasan.so.8", if it needs one: must come first in LD_PRELOAD
 };
 
@@ -20,6 +23,13 @@ struct ProgramCheck {
 std::vector<ProgramCheck> check_command(const std::vector<std::string>& argv,
                                         const std::string& directory,
                                         std::string_view path_variable);
+// What LD_PRELOAD has to be for a command with these programs.
+struct PreloadNeeds {
+  std::string asan_runtime;  // comes first; empty: none does
+  bool only_for_glibc =
+      false;  // core/program/entry.h: one of them, or what it starts, could not load the library
+};
+PreloadNeeds preload_needs(const std::vector<ProgramCheck>& checks);
 // The obstacles of one ELF file, and its ASan runtime.
 ProgramCheck check_elf(const std::string& file);
 

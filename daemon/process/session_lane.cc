@@ -13,6 +13,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/program/entry.h"
 #include "core/protocol/lane_memory.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/base/process_table.h"
@@ -123,8 +124,7 @@ Result<std::string> substitute(const SessionLane& lane, std::string_view text) {
 Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
                                                   const std::string& service,
                                                   const std::map<std::string, std::string>& env,
-                                                  Interpose interpose,
-                                                  const std::string& asan_runtime) {
+                                                  Interpose interpose, const PreloadNeeds& needs) {
   std::vector<std::string> out;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     // If this daemon runs inside another session, that session's variables are left out.
@@ -141,8 +141,11 @@ Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
   }
   if (!lane.owner_mark.empty()) set_variable(&out, kOwnerVariable, lane.owner_mark + ":" + service);
   if (interpose == Interpose::kNo) return out;
+  std::string library = lane.preload;
+  if (needs.only_for_glibc && library.starts_with('/') && library.find('$') == std::string::npos)
+    library.insert(0, kOnlyForGlibc);
   set_variable(&out, "LD_PRELOAD",
-               preload_of(lane.preload, asan_runtime, get_variable(out, "LD_PRELOAD")));
+               preload_of(library, needs.asan_runtime, get_variable(out, "LD_PRELOAD")));
   set_variable(&out, "FILIBUSTER_SERVICE", service);
   set_variable(&out, "FILIBUSTER_DAEMON", lane.hub_address);
   set_variable(&out, "FILIBUSTER_LANE", std::to_string(lane.number));

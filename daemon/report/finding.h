@@ -61,6 +61,8 @@ struct InjectedFault {  // one fault of one execution, for a person and for repl
   // As which service an injected error answers (daemon/retries/answer_templates.h); empty: as the fault says.
   std::string answer;
   std::string caller, service, method, path;
+  std::string query =
+      {};  // "?kind=book" where only that tells the call from another one of its execution
   // KGrpc: `path` names a method; kRedis: the pattern of a key.
   Protocol protocol = Protocol::kHttp;
   std::string arguments;  // of the gRPC method, a JSON object; empty if not known
@@ -154,6 +156,8 @@ struct TestReport {
   // How the test of an execution was started: "forked", "ahead", "plain" (daemon/lane/test_starter.h),
   // and why it was not forked; "": it was.
   std::string start = "plain", why_not_forked;
+  std::string
+      remedy;  // what would have it forked; empty: nothing that is known, or it would not pay
   // Where the time of an execution goes: the median, and over all that were counted.
   uint32_t lanes = 1;        // on which executions ran at the same time
   uint32_t lane = 0;         // which explored it, where tests are explored side by side

@@ -291,7 +291,7 @@ std::string headline(const Finding& finding) {
 std::string call_text(const InjectedFault& fault, std::string_view between) {
   return (fault.caller.empty() ? "?" : fault.caller) + " -> " +
          (fault.service.empty() ? "?" : fault.service) + std::string(between) +
-         call_name(fault.method, redact(fault.path), fault.protocol);
+         call_name(fault.method, redact(fault.path + fault.query), fault.protocol);
 }
 
 std::string fault_text(const InjectedFault& fault) {

@@ -89,6 +89,7 @@ Json row(const InjectedFault& fault) {
           {"service", fault.service},
           {"method", fault.method},
           {"path", fault.path},
+          {"query", redact(fault.query)},
           {"protocol", protocol_name(fault.protocol)},
           {"grpc", grpc_name(fault.method, fault.path, fault.protocol)},
           {"arguments", Json::parse(redact_object(fault.arguments))},
@@ -371,6 +372,7 @@ std::string read_fault(const Json& json, InjectedFault* out) {
   reader.text("service", &out->service);
   reader.text("method", &out->method);
   reader.text("path", &out->path);
+  reader.later_text("query", &out->query);
   reader.later_text("key", &out->key);
   reader.later_text("message", &out->message);
   reader.later_text("answer", &out->answer);

@@ -9,6 +9,7 @@
 #include "daemon/report/redact.h"
 #include "daemon/report/results.h"
 #include "daemon/report/source_place.h"
+#include "daemon/report/words.h"
 
 namespace filibuster {
 namespace {
@@ -185,13 +186,18 @@ void add_cases(const SessionReport& report, const TestReport& test, Suite* suite
     if (!finding.minimal.empty())
       set_place(node, finding.minimal.back().call_site, report.working_directory);
   }
-  const auto untested = report.allow_untested ? Outcome::Kind::kSkipped : Outcome::Kind::kError;
-  for (const auto& [rpc, reason] : test.rpcs.untested)
-    suite->add(rpc + " is tested", 0, {untested, "not tested", reason, ""});
+  for (const auto& [rpc, reason] : test.rpcs.untested) {
+    // What cannot be tested (its cause is not known) is no error: another run would not change it.
+    const bool another_run_may_help = reason == kInterruptedBefore || reason == kNoConclusionThere;
+    const auto kind = another_run_may_help && !report.allow_untested ? Outcome::Kind::kError
+                                                                     : Outcome::Kind::kSkipped;
+    suite->add(rpc + " is tested", 0, {kind, "not tested", reason, ""});
+  }
   for (const std::string& rpc : test.rpcs.by_configuration) {
-    suite->add(
-        rpc + " is tested", 0,
-        {Outcome::Kind::kSkipped, "not tested", "left out by the configuration or a bound", ""});
+    const std::string why = test.rpcs.by_bound.contains(rpc)
+                                ? "not reached within the time or the bounds"
+                                : "left out by the configuration";
+    suite->add(rpc + " is tested", 0, {Outcome::Kind::kSkipped, "not tested", why, ""});
   }
 }
 
@@ -208,8 +214,10 @@ void add_test(const SessionReport& report, const TestReport& test, pugi::xml_nod
   suite.add("without faults", test.reference_seconds, reference);
   Outcome conclusions;
   if (test.counts.abandoned > 0) {
-    conclusions = {Outcome::Kind::kError, "no conclusion",
-                   std::to_string(test.counts.abandoned) + " executions allow no conclusion", ""};
+    conclusions = {
+        Outcome::Kind::kError, "no conclusion",
+        counted(test.counts.abandoned, "execution allows", "executions allow") + " no conclusion",
+        ""};
     for (const Unexplained& group : test.unexplained) conclusions.text += to_line(group) + "\n";
   }
   suite.add("every execution allows a conclusion", 0, conclusions);

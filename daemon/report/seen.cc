@@ -29,6 +29,28 @@ std::string difference(const RpcRecord& rpc, const RpcRecord* before) {
   return other_body ? now + " with another body than without faults" : "";
 }
 
+// Calls that were made after a fault, and for another reason than it, and were answered otherwise: the fault has left something
+// behind. Of such a call and those that it caused, the first is told.
+void add_later(const std::vector<RpcRecord>& rpcs,
+               const std::map<Hash128, const RpcRecord*>& before, std::set<uint64_t>* told,
+               std::vector<std::string>* lines) {
+  uint64_t first_ns = 0;
+  for (const RpcRecord& rpc : rpcs) {
+    if (rpc.injected && (first_ns == 0 || rpc.issued_ns < first_ns)) first_ns = rpc.issued_ns;
+  }
+  if (first_ns == 0) return;
+  for (const RpcRecord& rpc : rpcs) {  // in order of issue
+    const auto same = before.find(rpc.index);
+    if (rpc.injected || rpc.issued_ns <= first_ns || same == before.end()) continue;
+    if (told->contains(rpc.rpc)) continue;
+    const std::string what = difference(rpc, same->second);
+    if (what.empty()) continue;
+    told->insert(rpc.rpc);
+    if (!told->contains(rpc.parent_rpc))
+      lines->push_back(call_of(rpc) + ", later: " + redact(what));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> what_was_seen(const std::vector<RpcRecord>& rpcs,
@@ -54,6 +76,7 @@ std::vector<std::string> what_was_seen(const std::vector<RpcRecord>& rpcs,
       if (!what.empty()) lines.push_back(call_of(rpc) + ": " + redact(what));
     }
   }
+  add_later(rpcs, before, &told, &lines);
   if (lines.size() > kMaxLines) lines.resize(kMaxLines);
   return lines;
 }

@@ -37,6 +37,7 @@ void TestedRpcs::add(const TestedRpcs& other) {
   tested.insert(other.tested.begin(), other.tested.end());
   untested.insert(other.untested.begin(), other.untested.end());
   by_configuration.insert(other.by_configuration.begin(), other.by_configuration.end());
+  by_bound.insert(other.by_bound.begin(), other.by_bound.end());
 }
 
 std::string to_line(const TestedRpcs& rpcs) {
@@ -45,9 +46,11 @@ std::string to_line(const TestedRpcs& rpcs) {
     out +=
         ", " + std::to_string(rpcs.untested.size()) + " not (" + reasons_text(rpcs.untested) + ")";
   }
-  if (!rpcs.by_configuration.empty()) {
-    out += ", " + std::to_string(rpcs.by_configuration.size()) + " left out by the configuration";
-  }
+  const size_t left_out = rpcs.by_configuration.size() - rpcs.by_bound.size();
+  if (left_out > 0) out += ", " + std::to_string(left_out) + " left out by the configuration";
+  if (!rpcs.by_bound.empty())
+    out +=
+        ", " + std::to_string(rpcs.by_bound.size()) + " not reached within the time or the bounds";
   return out;
 }
 
@@ -98,11 +101,11 @@ TestedRpcs RpcLedger::result(Rest rest) const {
     } else if (injected_.contains(rpc)) {
       continue;
     } else if (rest == Rest::kBound && !unconcluded_.contains(rpc)) {
-      out.by_configuration.insert(rpc);
+      if (out.by_configuration.insert(rpc).second) out.by_bound.insert(rpc);
     } else if (rest == Rest::kInterrupted) {
       out.untested.emplace(rpc, kInterruptedBefore);
     } else {
-      out.untested.emplace(rpc, "no execution with a fault at this RPC allowed a conclusion");
+      out.untested.emplace(rpc, kNoConclusionThere);
     }
   }
   for (const auto& [rpc, reason] : left_out_) {

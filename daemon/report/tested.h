@@ -15,6 +15,10 @@ namespace filibuster {
 // The reason for RPCs that an interrupted exploration did not reach.
 inline constexpr std::string_view kInterruptedBefore = "the exploration was interrupted before";
 
+// Of RPCs that could be tested: executions with a fault there were made, and none came as planned.
+inline constexpr std::string_view kNoConclusionThere =
+    "no execution with a fault at this RPC allowed a conclusion";
+
 // RPCs as "users -> movies GET /movies/1", without secrets.
 struct TestedRpcs {
   std::set<std::string> tested;                 // a fault was injected, or proved to be redundant
@@ -22,10 +26,11 @@ struct TestedRpcs {
   // RPCs where the rules inject nothing, or that a bound kept the exploration from reaching. The test's
   // own requests are not among them.
   std::set<std::string> by_configuration;
+  std::set<std::string> by_bound = {};  // those among them that the exploration did not reach
 
   void add(const TestedRpcs& other);
 };
-// "3 RPCs tested, 1 not (its cause is not known), 2 left out by the configuration"
+// "3 RPCs tested, 1 not (its cause is not known), 2 left out by the configuration, 4 not reached within the time or the bounds"
 std::string to_line(const TestedRpcs& rpcs);
 
 // Collects the RPCs over the executions of a test.

@@ -145,9 +145,32 @@ std::string profile_text(const TestReport& test) {
                   total.*phase);
     out += line;
   }
-  if (test.start != "forked" && !test.why_not_forked.empty())
+  // With a remedy it stands below (not_forked_text).
+  if (test.start != "forked" && !test.why_not_forked.empty() && test.remedy.empty())
     out += "    not forked: " + redact(test.why_not_forked) + "\n";
   return out;
+}
+
+// What keeps executions from taking milliseconds, a line for each reason.
+std::string not_forked_text(const SessionReport& report) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // with the tests
+  for (const TestReport& test : report.tests) {
+    if (test.start == "forked" || test.remedy.empty()) continue;
+    const std::string why = redact(test.why_not_forked) + ". Remedy: " + test.remedy;
+    auto place = std::find_if(reasons.begin(), reasons.end(),
+                              [&why](const auto& row) { return row.first == why; });
+    if (place == reasons.end()) place = reasons.insert(place, {why, {}});
+    place->second.push_back(test.test);
+  }
+  std::string out;
+  for (const auto& [why, tests] : reasons) {
+    out += report.tests.size() == 1 ? "  the test is not forked"
+           : tests.size() == 1      ? "test \"" + tests[0] + "\" is not forked"
+                                    : counted(tests.size(), "test", "tests") + " (\"" + tests[0] +
+                                     "\", ...) are not forked";
+    out += ", so each execution starts it: " + why + "\n";
+  }
+  return out.empty() || report.tests.size() == 1 ? out : "\n" + out;
 }
 
 // What was not explored, and what else a reader has to know.
@@ -217,7 +240,7 @@ std::string to_text(const SessionReport& report) {
     }
     out += notes;
   }
-  return out;
+  return out + not_forked_text(report);
 }
 
 std::string tested_text(const SessionReport& report) {

@@ -45,6 +45,9 @@ constexpr std::array kCauses = std::to_array<CauseRow>({
      "the client keeps its connections, so which call opens one changes from execution to execution: "
      "set `\"restart\": \"each\"`, or switch keep-alive off for the test; instead of `refused`, inject "
      "statuses or `reset`"},
+    {NoConclusion::kFirstToConnect, "first-to-connect", "connections that are opened at once",
+     "each call opens a connection of its own, and several do so at about the same time, so which of them a "
+     "refusal meets changes from execution to execution: instead of `refused`, inject statuses or `reset`"},
     {NoConclusion::kConnectionEnded, "connection-ended", "keep-alive",
      "the server ended a kept connection while the fault was on its way: inject statuses there, or "
      "switch keep-alive off for the test"},
@@ -89,6 +92,8 @@ std::string_view what_was_seen(NoConclusion cause) {
       return "without this fault it was not issued either, although it had been seen under the other faults";
     case NoConclusion::kAfterReset:
       return "client libraries repeat a call by themselves after a fault such as the one before it";
+    case NoConclusion::kFirstToConnect:
+      return "its fault is injected where a connection is opened, and another call opened one first";
     case NoConclusion::kAtConnect:
       return "its fault is injected where a connection is opened, and its connection was already open, or "
              "was opened for another call";

@@ -123,9 +123,10 @@ Exploration Explorations::explore(Lane* lane, size_t number) {
   const TestConfig test = test_of_lane(request.tests[number], first_->place(), lane->place());
   Exploration exploration = options_.mode->explore(&session, lane, test);
   exploration.report.lane = lane->place().number;
-  if (options_.mode->has_seen_all(exploration)) {
+  const bool seen_all = options_.mode->has_seen_all(exploration);
+  if (seen_all || options_.mode->ended_at_bound(exploration)) {
     const std::lock_guard lock(mutex_);
-    for (std::string& note : place->questions->unmatched())
+    for (std::string& note : place->questions->unmatched(seen_all))
       exploration.report.notes.push_back(std::move(note));
   }
   return exploration;

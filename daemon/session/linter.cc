@@ -9,6 +9,7 @@
 #include "daemon/agents/caller.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/silent_services.h"
+#include "daemon/lane/programs_outside.h"
 #include "daemon/lint/probes.h"
 #include "daemon/report/dependency.h"
 
@@ -105,8 +106,10 @@ Result<void> Linter::run_reference() {
   }
   for (const auto& [service, text] :
        services_without_agent(config_, result.record, lane_.hub().agents())) {
-    session_.warn(text);
-    out_.result.notes.push_back(text);
+    const std::string whole =
+        text + listener_outside(attach::Proc(), config_, lane_.place(), service);
+    session_.warn(whole);
+    out_.result.notes.push_back(whole);
   }
   for (const std::string& problem : result.record.runtime_problems) {
     session_.warn(problem);

@@ -62,6 +62,8 @@ class Mode {
   virtual std::optional<uint32_t> lane_of(const std::string&) const { return std::nullopt; }
   // True: every RPC of the test was seen, so that a question of the test that no RPC matched is named.
   virtual bool has_seen_all(const Exploration&) const { return false; }
+  // All but what a bound kept from being executed.
+  virtual bool ended_at_bound(const Exploration&) const { return false; }
   // May add notes to the tests of `report`.
   virtual Outcome judge(SessionReport* report, const SessionEnd& end) const = 0;
   // Called once, after judge(); `report` has the exit code.

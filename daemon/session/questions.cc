@@ -66,7 +66,7 @@ void Questions::saw(const ExecutionRecord& record) {
   }
 }
 
-std::vector<std::string> Questions::unmatched() const {
+std::vector<std::string> Questions::unmatched(bool all) const {
   std::vector<std::string> out;
   if (!whole_ || rpcs_.empty()) return out;
   for (const auto& [service, method, path, grpc] : questions_) {
@@ -80,7 +80,9 @@ std::vector<std::string> Questions::unmatched() const {
     });
     if (known) continue;
     out.push_back("the test asked whether a fault was injected (" + in_words(query) +
-                  "), but no RPC that was seen is meant by that: the answer was always no; is it "
+                  "), but no RPC that was seen " +
+                  (all ? "" : "until the exploration ended at its bound ") +
+                  "is meant by that: the answer was always no; is it "
                   "spelled as in `filibuster trace`?");
   }
   return out;

@@ -35,6 +35,10 @@ class RunMode final : public Mode {
   bool has_seen_all(const Exploration& exploration) const override {
     return exploration.report.finished && !exploration.resumed;
   }
+  bool ended_at_bound(const Exploration& exploration) const override {
+    return !exploration.stopped && !exploration.resumed && !exploration.error &&
+           exploration.report.counts.executed > 0;
+  }
 
   Outcome judge(SessionReport* report, const SessionEnd& end) const override {
     Outcome out;

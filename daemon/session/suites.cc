@@ -72,7 +72,7 @@ class Listing {
     const Command command = runner_ != nullptr ? shell(runner_->list(suite_, file)) : suite_.list;
     const auto argv = lane_command(lane_, command);
     if (!argv) return argv.error();
-    auto environment = lane_environment(lane_, "test", test_.env, Interpose::kNo, "");
+    auto environment = lane_environment(lane_, "test", test_.env, Interpose::kNo, {});
     if (!environment) return environment.error();
     std::error_code ignored;
     std::filesystem::remove(file, ignored);

@@ -11,6 +11,7 @@
 #include "daemon/agents/caller.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/redact.h"
+#include "daemon/report/words.h"
 
 namespace filibuster {
 namespace {
@@ -168,7 +169,8 @@ std::string WatchedCalls::text() const {
   if (sorted.size() > kShownSites)
     out += "and " + std::to_string(sorted.size() - kShownSites) + " more\n";
   if (beyond_ > 0)
-    out += std::to_string(beyond_) + " calls are not in this table: their targets vary too much\n";
+    out += counted(beyond_, "call is", "calls are") +
+           " not in this table: the targets vary too much\n";
   out += unseen;
   if (!tree_.empty()) out += "\nthe last request:\n" + tree_;
   return out;

@@ -1,5 +1,5 @@
 // Programs that this one starts: they are told which request they are started for (rpc/program_cause.h), and to which
-// application they belong (application_to_pass_on).
+// application they belong (application_to_pass_on). Those that the library does not enter are named (executed_program.h).
 //
 // A call may run in a child of vfork, which shares our memory. So nothing is kept, and a scope is closed before the
 // original, which does not come back if it succeeds.
@@ -12,6 +12,7 @@
 #include <cstdarg>
 #include <cstring>
 
+#include "preload/hooks/executed_program.h"
 #include "preload/interpose.h"
 #include "preload/os/pages.h"
 #include "preload/rpc/agent.h"
@@ -51,12 +52,13 @@ bool says_where_it_belongs(char* const* environment) {
 // An environment with the variables in it that there are to pass on; if there are none, the given one.
 class Environment {
  public:
-  explicit Environment(char* const* given) : environment_(given) {
+  Environment(char* const* given, const ExecutedProgram& program)
+      : loader_(given, program), environment_(given) {
     const bool has_cause = variable_to_pass_on(variable_);
     const char* belongs = application();
     if (belongs != nullptr && says_where_it_belongs(given)) belongs = nullptr;
-    if (!has_cause && belongs == nullptr) return;
-    constexpr size_t kMore = 3;  // two variables, and the end
+    if (!has_cause && belongs == nullptr && loader_.get() == nullptr) return;
+    constexpr size_t kMore = 4;  // three variables, and the end
     size_t count = 0;
     while (given != nullptr && given[count] != nullptr) ++count;
     char** made = few_;
@@ -69,8 +71,11 @@ class Environment {
     }
     size_t size = 0;
     for (size_t i = 0; i < count; ++i) {
-      if (!has_cause || !is_variable(given[i], kProgramCauseVariable)) made[size++] = given[i];
+      if (has_cause && is_variable(given[i], kProgramCauseVariable)) continue;
+      if (loader_.get() != nullptr && is_variable(given[i], "LD_PRELOAD")) continue;
+      made[size++] = given[i];
     }
+    if (loader_.get() != nullptr) made[size++] = loader_.get();
     if (has_cause) made[size++] = variable_;
     if (belongs != nullptr) made[size++] = const_cast<char*>(belongs);
     made[size] = nullptr;
@@ -84,7 +89,8 @@ class Environment {
   char* const* get() const { return environment_; }
 
  private:
-  static constexpr size_t kFew = 256;
+  static constexpr size_t kFew = 200;
+  LoaderVariable loader_;
   char variable_[kProgramCauseSize + 1];
   char* few_[kFew];
   void* many_ = nullptr;
@@ -158,19 +164,27 @@ void copy_arguments(char** out, size_t count, const char* first, Arguments* argu
   out[count] = nullptr;
 }
 
+// The actions come before the program is looked for, and may change the folder.
+ExecutedProgram spawned(const char* path, const posix_spawn_file_actions_t* actions,
+                        bool by_search) {
+  const bool in_a_folder =
+      path != nullptr && path[0] != '/' && (!by_search || std::strchr(path, '/') != nullptr);
+  return {path, AT_FDCWD, by_search, in_a_folder && actions != nullptr};
+}
+
 }  // namespace
 }  // namespace filibuster::preload
 
 using namespace filibuster::preload;
 
 FILIBUSTER_HOOK(int, execve, (const char* path, char* const* argv, char* const* envp)) {
-  const Environment environment(envp);
+  const Environment environment(envp, {path});
   return REAL(execve)(path, argv, environment.get());
 }
 
 FILIBUSTER_HOOK(int, execveat,
                 (int fd, const char* path, char* const* argv, char* const* envp, int flags)) {
-  const Environment environment(envp);
+  const Environment environment(envp, {path, fd});
   const auto original = REAL(execveat);
   if (original != nullptr) return original(fd, path, argv, environment.get(), flags);
   errno = ENOSYS;
@@ -178,22 +192,22 @@ FILIBUSTER_HOOK(int, execveat,
 }
 
 FILIBUSTER_HOOK(int, fexecve, (int fd, char* const* argv, char* const* envp)) {
-  const Environment environment(envp);
+  const Environment environment(envp, {"", fd});
   return REAL(fexecve)(fd, argv, environment.get());
 }
 
 FILIBUSTER_HOOK(int, execvpe, (const char* file, char* const* argv, char* const* envp)) {
-  const Environment environment(envp);
+  const Environment environment(envp, {file, AT_FDCWD, /*by_search=*/true});
   return REAL(execvpe)(file, argv, environment.get());
 }
 
 FILIBUSTER_HOOK(int, execv, (const char* path, char* const* argv)) {
-  const Environment environment(environ);
+  const Environment environment(environ, {path});
   return REAL(execve)(path, argv, environment.get());
 }
 
 FILIBUSTER_HOOK(int, execvp, (const char* file, char* const* argv)) {
-  const Environment environment(environ);
+  const Environment environment(environ, {file, AT_FDCWD, /*by_search=*/true});
   return REAL(execvpe)(file, argv, environment.get());
 }
 
@@ -206,7 +220,7 @@ FILIBUSTER_HOOK(int, execl, (const char* path, const char* first, ...)) {
   va_start(arguments.list, first);
   copy_arguments(argv, count, first, &arguments);
   va_end(arguments.list);
-  const Environment environment(environ);
+  const Environment environment(environ, {path});
   return REAL(execve)(path, argv, environment.get());
 }
 
@@ -219,7 +233,7 @@ FILIBUSTER_HOOK(int, execlp, (const char* file, const char* first, ...)) {
   va_start(arguments.list, first);
   copy_arguments(argv, count, first, &arguments);
   va_end(arguments.list);
-  const Environment environment(environ);
+  const Environment environment(environ, {file, AT_FDCWD, /*by_search=*/true});
   return REAL(execvpe)(file, argv, environment.get());
 }
 
@@ -233,21 +247,21 @@ FILIBUSTER_HOOK(int, execle, (const char* path, const char* first, ...)) {
   copy_arguments(argv, count, first, &arguments);
   char* const* envp = va_arg(arguments.list, char* const*);
   va_end(arguments.list);
-  const Environment environment(envp);
+  const Environment environment(envp, {path});
   return REAL(execve)(path, argv, environment.get());
 }
 
 FILIBUSTER_HOOK(int, posix_spawn,
                 (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
                  const posix_spawnattr_t* attributes, char* const* argv, char* const* envp)) {
-  const Environment environment(envp);
+  const Environment environment(envp, spawned(path, actions, false));
   return REAL(posix_spawn)(pid, path, actions, attributes, argv, environment.get());
 }
 
 FILIBUSTER_HOOK(int, posix_spawnp,
                 (pid_t * pid, const char* file, const posix_spawn_file_actions_t* actions,
                  const posix_spawnattr_t* attributes, char* const* argv, char* const* envp)) {
-  const Environment environment(envp);
+  const Environment environment(envp, spawned(file, actions, true));
   return REAL(posix_spawnp)(pid, file, actions, attributes, argv, environment.get());
 }
 

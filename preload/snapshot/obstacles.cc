@@ -24,7 +24,10 @@ namespace {
 
 class Sentence {
  public:
-  explicit Sentence(Obstacle* out) : out_(out) { out_->text[0] = '\0'; }
+  Sentence(Obstacle* out, NotForked kind) : out_(out) {
+    out_->text[0] = '\0';
+    out_->kind = kind;
+  }
   Sentence& operator<<(std::string_view part) {
     const size_t room = sizeof out_->text - 1 - size_;
     const size_t size = part.size() < room ? part.size() : room;
@@ -48,11 +51,11 @@ bool has_threads(Obstacle* out) {
   struct stat status;
   if (raw::call(SYS_newfstatat, AT_FDCWD, raw::address_of("/proc/self/task"),
                 raw::address_of(&status)) != 0) {
-    Sentence(out) << "its threads cannot be counted without /proc";
+    Sentence(out, NotForked::kUnknown) << "its threads cannot be counted without /proc";
     return true;
   }
   if (status.st_nlink <= 3) return false;
-  Sentence(out) << "it has " << status.st_nlink - 2 << " threads";
+  Sentence(out, NotForked::kThreads) << "it has " << status.st_nlink - 2 << " threads";
   return true;
 }
 
@@ -61,7 +64,7 @@ bool has_children(Obstacle* out) {
   const long result =
       raw::call(SYS_waitid, P_ALL, 0, raw::address_of(&info), WEXITED | WNOHANG | WNOWAIT | __WALL);
   if (result == -ECHILD) return false;
-  Sentence(out) << "it has started other processes";
+  Sentence(out, NotForked::kChildren) << "it has started other processes";
   out->exclusive = true;
   return true;
 }
@@ -76,8 +79,9 @@ bool shares_memory(Obstacle* out) {
       return false;
     }
     const size_t path = line.find('/');
-    Sentence(out) << "it shares memory ("
-                  << (path == std::string_view::npos ? "without a name" : line.substr(path)) << ")";
+    Sentence(out, NotForked::kSharedMemory)
+        << "it shares memory ("
+        << (path == std::string_view::npos ? "without a name" : line.substr(path)) << ")";
     return true;
   });
 }
@@ -100,11 +104,11 @@ bool socket_is_in_the_way(int fd, Obstacle* out) {
   const bool is_bound = raw::local_name(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
                         canonical_address(name, size).port != 0;
   if (listens != 0) {
-    Sentence(out) << "it listens on " << named();
+    Sentence(out, NotForked::kListening) << "it listens on " << named();
     out->exclusive = true;
     return true;
   }
-  if (is_bound) Sentence(out) << "it has a socket bound to " << named();
+  if (is_bound) Sentence(out, NotForked::kConnected) << "it has a socket bound to " << named();
   size = sizeof address;
   if (raw::peer_name(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     out->exclusive = is_bound;
@@ -112,7 +116,7 @@ bool socket_is_in_the_way(int fd, Obstacle* out) {
   }
   // An unnamed pair is a way of the process to wake itself.
   if (address.ss_family == AF_UNIX && size <= offsetof(sockaddr_un, sun_path)) return false;
-  Sentence(out) << "it is connected to " << named();
+  Sentence(out, NotForked::kConnected) << "it is connected to " << named();
   return true;
 }
 
@@ -122,12 +126,12 @@ bool file_is_in_the_way(int fd, const struct stat& status, std::string_view path
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (!writes || status.st_ino == log) return false;
   if (status.st_nlink > 0) {
-    Sentence(out) << "it has " << path << " open for writing";
+    Sentence(out, NotForked::kFile) << "it has " << path << " open for writing";
     out->exclusive = true;
     return true;
   }
   if (!path.starts_with("/memfd:")) return false;
-  Sentence(out) << "it has a " << path << " open";
+  Sentence(out, NotForked::kSharedMemory) << "it has a " << path << " open";
   return true;
 }
 
@@ -136,7 +140,7 @@ bool holds_lock(const char* fd_name, std::string_view path, Obstacle* out) {
   std::strncat(info, fd_name, sizeof info - std::strlen(info) - 1);
   return any_line(info, [&](std::string_view line) {
     if (!line.starts_with("lock:")) return false;
-    Sentence(out) << "it holds a lock on " << path;
+    Sentence(out, NotForked::kLock) << "it holds a lock on " << path;
     out->exclusive = true;
     return true;
   });
@@ -154,7 +158,8 @@ bool descriptor_is_in_the_way(int directory, int fd, const char* name, ino_t log
     return file_is_in_the_way(fd, status, path, log, out) || holds_lock(name, path, out);
   }
   if (path != "anon_inode:[timerfd]" && path != "anon_inode:[io_uring]") return false;
-  Sentence(out) << "it has " << path.substr(sizeof("anon_inode:") - 1) << " open";
+  Sentence(out, NotForked::kTimer)
+      << "it has " << path.substr(sizeof("anon_inode:") - 1) << " open";
   return true;
 }
 
@@ -163,7 +168,7 @@ bool descriptor_is_in_the_way(int directory, int fd, const char* name, ino_t log
 void find_obstacle(ino_t log, Obstacle* out) {
   const int directory = raw::open_at(AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) {
-    Sentence(out) << "its descriptors cannot be listed without /proc";
+    Sentence(out, NotForked::kUnknown) << "its descriptors cannot be listed without /proc";
     return;
   }
   // What is exclusive comes first, since it decides more.

@@ -5,10 +5,13 @@
 
 #include <cstddef>
 
+#include "core/protocol/snapshot.h"
+
 namespace filibuster::preload {
 
 struct Obstacle {
-  char text[240] = {};     // "it has 3 threads"; empty: there is none
+  char text[240] = {};  // "it has 3 threads"; empty: there is none
+  NotForked kind = NotForked::kUnknown;
   bool exclusive = false;  // core/protocol/snapshot.h SnapshotHello
   bool any() const { return text[0] != '\0'; }
 };

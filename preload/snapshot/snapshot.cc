@@ -205,11 +205,16 @@ void stop() {
   Obstacle obstacle;
   find_obstacle(g_log, &obstacle);
   Timers timers;
-  if (!timers.read() && !obstacle.any())
+  if (!timers.read() && !obstacle.any()) {
     std::strcpy(obstacle.text, "it has timers that cannot be made again");
+    obstacle.kind = NotForked::kTimer;
+  }
+  if (obstacle.kind == NotForked::kThreads && g_starts_with_threads)
+    obstacle.kind = NotForked::kRuntimeThreads;
   if (!g_may_fork && !obstacle.any()) std::strcpy(obstacle.text, "it is started ahead");
   SnapshotHello hello;
   hello.exclusive = obstacle.exclusive;
+  hello.obstacle_kind = obstacle.kind;
   g_clock.find_namespace(kRawCall);  // as for a registration, which comes later
   hello.reached_ns = now_ns();
   std::memcpy(hello.obstacle, obstacle.text, sizeof hello.obstacle);

@@ -369,3 +369,5 @@ def test_questions_that_mean_no_rpc_are_named(project):
     assert sorted(match[1] for match in named if match) == [
         "gRPC 'shop.CartService/GetCart'", "service 'back', path '/orders/*'", "service 'bakc'"], run
     assert "service 'bakc'" in run.output, run
+    bounded = project.filibuster("run", "--max-executions", "1", "--restart-session")
+    assert any("service 'bakc'" in note and "at its bound" in note for note in bounded.test["notes"]), bounded

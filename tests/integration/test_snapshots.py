@@ -213,6 +213,8 @@ def test_what_a_test_does_before_its_first_call(project, before, way, why):
     end = "\nimport atexit\nif 'child' in globals(): atexit.register(child.kill)\n" if "child" in before else ""
     run = both(project, python(project, f"{before}\n{end}{ASK}\nsys.exit(0 if ask() in (200, 503) else 3)\n"), inject=["503"])
     assert run.test["start"]["way"] == way and why in run.test["start"]["why_not_forked"], run
+    line = "\n".join(line for line in run.output.splitlines() if "the test is not forked" in line)
+    assert (line == "") == (way == "forked") and why in line and (way == "forked" or "after the first call" in line), run
     assert run.test["counts"]["abandoned"] == 0, run
 
 
@@ -302,6 +304,16 @@ def test_a_shell_test_whose_call_is_in_a_child_is_plain(project):
     project.write(name, source)
     run = both(project, {"command": f"{PYTHON} test.py; exit $?"})
     assert run.test["start"]["way"] == "plain" and "another process" in run.test["start"]["why_not_forked"], run
+    (line,) = [line for line in run.output.splitlines() if "the test is not forked" in line]
+    assert "python3" in line and "`exec` before it" in line, run
+
+
+@pytest.mark.parametrize("command", [f"{PYTHON} test.py", f"FRONT='{url('front')}' A=1 {PYTHON} \"test.py\""], ids=["plain", "assigned"])
+def test_a_plain_command_is_forked_without_exec(project, command):
+    name, _, source = TESTS["python"]
+    project.write(name, source)
+    run = both(project, {"command": command}, inject=["503"])
+    assert run.test["start"]["way"] == "forked" and "not forked" not in run.output, run
 
 
 @pytest.mark.whole

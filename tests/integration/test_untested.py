@@ -22,8 +22,10 @@ def test_everything_tested_is_said_in_the_last_line(project):
 
 def test_an_rpc_that_could_not_be_tested_is_no_pass(project):
     project.write("filibuster.json", beating())
-    run = project.filibuster("run")
+    run = project.filibuster("run", "--junit", "out.xml")
     assert run.exit_code == 3 and not run.test["findings"], run
+    junit = (project.directory / "out.xml").read_text()
+    assert 'errors="0"' in junit and 'message="its cause is not known"' in junit, junit
     assert last_line(run) == "1 RPC tested, 1 not (its cause is not known); --allow-untested accepts that", run
     assert "no failure found, 1 RPC NOT TESTED" in run.output, run
     assert run.test["rpcs"]["untested"] == [{"rpc": "front -> back GET /beat", "reason": "its cause is not known"}], run
@@ -38,13 +40,15 @@ def test_what_the_configuration_leaves_out_is_a_pass(project):
     assert last_line(run) == "1 RPC tested, 1 left out by the configuration", run
 
 
-def test_what_a_bound_leaves_out_is_the_configurations(project):
+def test_what_a_bound_leaves_out_is_a_pass_and_called_so(project):
     project.write("filibuster.json", config(
         [relay("a"), relay("b"), relay("front", "a", "b")], [probe(url("front"), expected="200,503")],
         faults=[{"inject": "503"}], bounds={"max_executions": 2}))
-    run = project.filibuster("run")
+    run = project.filibuster("run", "--junit", "out.xml")
     assert run.exit_code == 0, run
-    assert last_line(run) == "1 RPC tested, 1 left out by the configuration", run
+    assert last_line(run) == "1 RPC tested, 1 not reached within the time or the bounds", run
+    assert "1 execution: bound max_executions 2" in run.output, run
+    assert 'message="not reached within the time or the bounds"' in (project.directory / "out.xml").read_text()
 
 
 def test_timeouts_are_told_by_how_they_ended(project):

@@ -35,7 +35,8 @@ def api(project):
 GOOD = [{"Host": "127.0.0.1:PORT"}, {"Host": "localhost:PORT"}, {"Host": "LocalHost"}, {"Host": "[::1]:8000"},
         {"Host": "127.0.0.1:PORT", "Origin": "http://127.0.0.1:PORT"}, {"Host": "localhost:PORT", "Origin": "http://localhost:PORT"}]
 BAD = [{"Host": "evil.example"}, {"Host": "evil.example:PORT"}, {"Host": "127.0.0.1.evil.example:PORT"}, {"Host": "localhost.evil.example"},
-       {"Host": "evil.example@127.0.0.1"}, {"Host": "127.0.0.1:PORT:PORT"}, {"Host": "127.0.0.1:evil"}, {"Host": "192.168.1.1"}, {"Host": ""},
+       {"Host": "evil.example@127.0.0.1"}, {"Host": "127.0.0.1:PORT:PORT"}, {"Host": "127.0.0.1:evil"}, {"Host": "localhost:99999"}, {"Host": "localhost:65536"},
+       {"Host": "127.0.0.1:0"}, {"Host": "127.0.0.1:"}, {"Host": "127.0.0.1:-1"}, {"Host": "192.168.1.1"}, {"Host": ""},
        {"Host": "[::1"}, {"Host": "127.0.0.1 evil"}, {"Host": None},
        {"Host": "127.0.0.1:PORT", "Origin": "http://evil.example"}, {"Host": "127.0.0.1:PORT", "Origin": "null"},
        {"Host": "127.0.0.1:PORT", "Origin": "http://127.0.0.1:1"},

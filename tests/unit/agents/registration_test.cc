@@ -7,8 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <thread>
 
+#include "core/program/entry_text.h"
 #include "core/protocol/control_segment.h"
 #include "tests/unit/agents/fake_agent.h"
 
@@ -487,6 +489,49 @@ TEST(ReceiveMessage, OneThatComesWhileItLooksIsWhole) {
   ::close(pair[0]);
   EXPECT_EQ(cut, 0);
   EXPECT_EQ(whole, kMessages);
+}
+
+Message message_of(const Outside& outside, size_t size = sizeof(Outside)) {
+  Message message;
+  message.state = Message::State::kWhole;
+  message.size = size;
+  message.bytes.resize(size);
+  std::memcpy(message.bytes.data(), &outside, size);
+  return message;
+}
+
+TEST(Registration, AProgramThatTakesNoPartIsNamed) {
+  Outside outside;
+  outside.entry = static_cast<uint8_t>(Entry::kMusl);
+  std::strcpy(outside.service, "users");
+  std::strcpy(outside.program, "/opt/us\ners");
+  const auto read = read_outside(message_of(outside), 0);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->entry, Entry::kMusl);
+  EXPECT_EQ(read->service, "users");
+  EXPECT_EQ(read->program, "/opt/us?ers");
+  EXPECT_EQ(read->obstacle, obstacle_text(Entry::kMusl, 0, ""));
+  // What gains rights has glibc's loader.
+  outside.entry = static_cast<uint8_t>(Entry::kByGlibc);
+  outside.gain = static_cast<uint8_t>(Gain::kUser);
+  EXPECT_EQ(read_outside(message_of(outside), 0)->obstacle, obstacle_text(Gain::kUser));
+}
+
+TEST(Registration, WhatIsNoSuchMessageNamesNothing) {
+  Outside good;
+  good.entry = static_cast<uint8_t>(Entry::kStatic);
+  ASSERT_TRUE(read_outside(message_of(good), 0).has_value());
+  EXPECT_FALSE(read_outside(message_of(good), 1).has_value()) << "of another lane";
+  EXPECT_FALSE(read_outside(message_of(good, sizeof good - 1), 0).has_value());
+  EXPECT_FALSE(read_outside(Message{}, 0).has_value());
+  for (const auto damage : std::initializer_list<void (*)(Outside*)>{
+           [](Outside* o) { o->magic = kHelloMagic; }, [](Outside* o) { ++o->major; },
+           [](Outside* o) { o->entry = 200; }, [](Outside* o) { o->gain = 200; },
+           [](Outside* o) { o->entry = 0; }}) {
+    Outside bad = good;
+    damage(&bad);
+    EXPECT_FALSE(read_outside(message_of(bad), 0).has_value());
+  }
 }
 
 }  // namespace

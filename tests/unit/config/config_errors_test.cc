@@ -161,6 +161,7 @@ TEST(ConfigErrors, PortsAreNumbersOfPorts) {
   expect_error(with_service(R"(, "command": "x", "ports": {"a": 70000})"), "2:63",
                "from 0 to 65535");
   expect_error(with_service(R"(, "command": "x", "ports": 80)"), "2:57", "array of names");
+  expect_error(with_service(R"(, "command": "x", "ports": [8080])"), "2:58", "8080}");
   expect_error(with_service(R"(, "ports": ["a"])"), "2:14", "needs its number");
 }
 

@@ -80,6 +80,9 @@ TEST(FaultText, SaysWhatOnlyHttp2Has) {
   EXPECT_EQ(to_text(parsed("stream-reset:INTERNAL_ERROR")), "stream-reset");
   EXPECT_EQ(parsed("latency:2s").latency_ms, 2000u);
   EXPECT_EQ(to_text(parsed("latency:1000ms")), "latency:1s");
+  EXPECT_EQ(to_text(parsed("latency:1.5s")), "latency:1500ms");
+  EXPECT_EQ(parsed("slow-body:1h").latency_ms, 3'600'000u);
+  EXPECT_EQ(parsed("slow-body:2m").latency_ms, 120'000u);
   EXPECT_EQ(parsed("grpc:ABORTED@3").at_message, 3u);
   EXPECT_FALSE(parsed("grpc:ABORTED@3").after_effect);
   EXPECT_TRUE(changes_answer(parsed("grpc:ABORTED@3")));
@@ -121,7 +124,7 @@ TEST(FaultText, SaysWhatWasMeant) {
       {"stream-reset:NO_ERROR", "'NO_ERROR' is no error of a stream"},
       {"stream-rest", "there is no such kind, did you mean 'stream-reset'?"},
       {"latency", "the time is missing"},
-      {"latency:300", "a whole number with its unit"},
+      {"latency:300", "a number with its unit"},
       {"empty-mesage", "did you mean 'empty-message'?"},
       {"reset@3", "it has no '@'"},
       {"grpc:ABORTED:after@3", "goes without ':after'"},
@@ -189,8 +192,10 @@ TEST(FaultText, WhatIsNotAFaultIsRefusedWithTheAcceptedForms) {
                            "goaway@1",
                            "latency:",
                            "latency:0s",
-                           "latency:1.5s",
+                           "latency:1.s",
                            "latency:3601s",
+                           "latency:61m",
+                           "latency:2h",
                            "latency:1s:after",
                            "latency:1s@",
                            "latency:1s@x",

@@ -622,5 +622,43 @@ TEST(Judgement, OpenRpcsAfterAPassAreNotQuiescent) {
   EXPECT_EQ(judge(result, {}).verdict, Verdict::kNotQuiescent);
 }
 
+TEST(Observation, AQueryIsNamedWhereOnlyItTellsACallFromAnother) {
+  const auto call = [](uint64_t id, const char* target, const char* method = "GET") {
+    RpcRecord out;
+    out.rpc = id;
+    out.caller = "front";
+    out.service = "back";
+    out.method = method;
+    out.target = target;
+    return out;
+  };
+  ExecutionRecord record;
+  record.rpcs = {call(1, "/search?kind=book"), call(2, "/search?kind=film"), call(3, "/search"),
+                 call(4, "/other?kind=book"),  call(5, "/once?a=1"),         call(6, "/once?a=1"),
+                 call(7, "/once?a=2", "POST")};
+  const std::vector<std::string> expected = {"?kind=book", "?kind=film", "", "", "", "", ""};
+  const auto rpcs = rpcs_by_id(record);
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(describe_for_report(rpcs, record.rpcs[i]).query, expected[i]) << i;
+}
+
+TEST(Observation, WhetherConnectionsAreKept) {
+  ExecutionRecord record;
+  RpcRecord rpc;
+  rpc.caller = "front";
+  rpc.service = "back";
+  for (const uint32_t flags :
+       {uint32_t{kRpcOpensConnection}, uint32_t{kRpcRefusedAtConnect}, uint32_t{kRpcEntry}}) {
+    rpc.flags = flags;
+    record.rpcs.push_back(rpc);
+  }
+  EXPECT_FALSE(keeps_connections(record, "front", "back"));
+  rpc.flags = 0;
+  record.rpcs.push_back(rpc);
+  EXPECT_TRUE(keeps_connections(record, "front", "back"));
+  EXPECT_FALSE(keeps_connections(record, "front", "other"));
+  EXPECT_FALSE(keeps_connections(record, "back", "back"));
+}
+
 }  // namespace
 }  // namespace filibuster

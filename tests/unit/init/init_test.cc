@@ -5,6 +5,7 @@
 #include "cli/init/draft.h"
 #include "core/text/json_comments.h"
 #include "daemon/config/config.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace filibuster::init {
 namespace {
@@ -114,6 +115,48 @@ TEST(Procfile, EachLineIsAService) {
   EXPECT_NE(json["tests"][0]["command"].get<std::string>().find("${port:web}"), std::string::npos);
   EXPECT_EQ(read_procfile("Procfile", "\nweb gunicorn\n").error().message,
             "Procfile:2:1: expected NAME: COMMAND");
+}
+
+TEST(Procfile, KnowsServersAndWritesExec) {
+  const auto draft = read_procfile("Procfile",
+                                   "cache: redis-server --port 7000 --save ''\n"
+                                   "queue: redis-server\n"
+                                   "other: valkey-server --port $PORT\n"
+                                   "db: postgres -D data -p 5433\n"
+                                   "search: elasticsearch\n"
+                                   "web: PYTHONPATH=. WORKERS=2 gunicorn app:app -b :$PORT\n"
+                                   "api: exec ./api $PORT\n");
+  ASSERT_TRUE(draft.ok());
+  const auto services = written(draft.value())["services"];
+  ASSERT_EQ(services.size(), 7u);
+  EXPECT_EQ(services[0]["protocol"], "redis");
+  EXPECT_EQ(services[0]["command"], "exec redis-server --port 7000 --save ''");
+  EXPECT_EQ(services[0]["ports"]["cache"], 7000);
+  EXPECT_FALSE(services[0].contains("ready"));
+  EXPECT_EQ(services[1]["ports"]["queue"], 6379);
+  EXPECT_EQ(services[2]["protocol"], "redis");
+  EXPECT_EQ(services[2]["env"]["PORT"], "${port:other}");
+  EXPECT_EQ(services[3]["interpose"], false);
+  EXPECT_EQ(services[3]["ports"]["db"], 5433);
+  EXPECT_EQ(services[4]["ready"], "none");
+  EXPECT_EQ(services[5]["command"], "exec env PYTHONPATH=. WORKERS=2 gunicorn app:app -b :$PORT");
+  EXPECT_EQ(services[6]["command"], "exec ./api $PORT");
+}
+
+TEST(TestOfFolder, IsPytestsWhereItWouldFindTests) {
+  for (const char* const file : {"conftest.py", "pytest.ini", "test_shop.py", "shop_test.py",
+                                 "tests/test_shop.py", "tests/conftest.py", "test/test_a.py"}) {
+    TemporaryFolder folder;
+    EXPECT_EQ(test_of_folder(folder.path()), "");
+    for (const char* const below : {"/tests", "/test"})
+      std::filesystem::create_directory(folder.path() + below);
+    folder.write("shop.py", "");
+    folder.write("tests/data.txt", "");
+    EXPECT_EQ(test_of_folder(folder.path()), "");
+    folder.write(file, "");
+    EXPECT_EQ(test_of_folder(folder.path()), "exec pytest -q") << file;
+  }
+  EXPECT_EQ(test_of_folder("/no/such/folder"), "");
 }
 
 TEST(Package, ScriptsThatStartAreServices) {

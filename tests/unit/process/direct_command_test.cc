@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -16,59 +17,118 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-TEST(WordsToExec, ArePlainOrQuoted) {
-  EXPECT_EQ(words_to_exec("exec ./users"), Words{"./users"});
-  EXPECT_EQ(words_to_exec("  exec\t./users  --port=12 a:b,c@d%e+f "),
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+std::optional<Words> words_of(std::string_view text) {
+  const auto command = plain_command(text);
+  return command && command->variables.empty() ? std::optional(command->words) : std::nullopt;
+}
+
+TEST(PlainCommand, IsOneProgramWithPlainOrQuotedWords) {
+  EXPECT_EQ(words_of("pytest"), Words{"pytest"});
+  EXPECT_EQ(words_of("\tpytest -q 'a b' "), (Words{"pytest", "-q", "a b"}));
+  EXPECT_EQ(words_of("'./a program' x"), (Words{"./a program", "x"}));
+  EXPECT_EQ(words_of("py'te's\"t\" A=1"), (Words{"pytest", "A=1"}));
+  EXPECT_EQ(words_of("exec ./users"), Words{"./users"});
+  EXPECT_EQ(words_of("  exec\t./users  --port=12 a:b,c@d%e+f "),
             (Words{"./users", "--port=12", "a:b,c@d%e+f"}));
-  EXPECT_EQ(words_to_exec("exec env A=1 'b c' \"d e\" '' x'y z'\"w\""),
+  EXPECT_EQ(words_of("exec env A=1 'b c' \"d e\" '' x'y z'\"w\""),
             (Words{"env", "A=1", "b c", "d e", "", "xy zw"}));
-  EXPECT_EQ(words_to_exec("exec '/a folder/users'"), Words{"/a folder/users"});
-  EXPECT_EQ(words_to_exec("exec echo '$HOME `x` \\ \"' \"'#*?~;|&\""),
+  EXPECT_EQ(words_of("exec '/a folder/users'"), Words{"/a folder/users"});
+  EXPECT_EQ(words_of("exec echo '$HOME `x` \\ \"' \"'#*?~;|&\""),
             (Words{"echo", "$HOME `x` \\ \"", "'#*?~;|&"}));
 }
 
-TEST(WordsToExec, WhatMayMeanMoreToAShellIsLeftToIt) {
+TEST(PlainCommand, MayHaveAssignmentsBeforeTheProgram) {
+  const auto command = plain_command("A=1 _b2= C='x y'z\"$\" ./users D=4");
+  EXPECT_EQ(command, std::nullopt) << "a dollar between double quotes";
+  EXPECT_EQ(
+      plain_command("A=1 _b2= C='x $y'z\"w\"=v A=2 ./users D=4"),
+      (PlainCommand{{{"A", "1"}, {"_b2", ""}, {"C", "x $yzw=v"}, {"A", "2"}}, {"./users", "D=4"}}));
+}
+
+TEST(PlainCommand, WhatMayMeanMoreToAShellIsLeftToIt) {
   for (const char* const text : {"",
                                  " ",
+                                 "''",
+                                 "-x",
+                                 "A=1",
+                                 "A=1 B=2",
                                  "exec",
                                  "exec ",
-                                 "./users",
-                                 "echo a",
-                                 "cd x",
                                  "'exec' ./users",
                                  "exec -a b c",
                                  "exec -- c",
                                  "exec ''",
                                  "A=1 exec ./users",
-                                 "exec ./users; true",
-                                 "exec ./users &",
-                                 "exec ./users | cat",
+                                 "PATH=/bin users",
+                                 "PWD=/ ./users",
+                                 "IFS=x ./users",
+                                 "A+=1 ./users",
+                                 "1A=1 ./users",
+                                 "'A=1' ./users",
+                                 "A'='1 ./users",
+                                 "\"A\"=1 ./users",
+                                 "A[0]=1 ./users",
+                                 "A=$B ./users",
+                                 "A=~ ./users",
+                                 "A=\"$B\" ./users",
+                                 "./users; true",
+                                 "./users &",
+                                 "./users | cat",
+                                 "! ./users",
+                                 "(./users)",
                                  "exec ./users && true",
                                  "exec ./users > log",
-                                 "exec ./users < in",
+                                 "./users < in",
                                  "exec ./users 2>&1",
-                                 "exec ./users $PORT",
+                                 "./users $PORT",
                                  "exec ./users \"$PORT\"",
                                  "exec ./users `date`",
                                  "exec ./users \"`date`\"",
                                  "exec ./users (a)",
-                                 "exec ./users *.txt",
+                                 "./users *.txt",
                                  "exec ./users a?",
                                  "exec ./users [ab]",
-                                 "exec ~/users",
+                                 "~/users",
                                  "exec ./users ~",
                                  "exec ./users a\\ b",
                                  "exec ./users \"a\\\"b\"",
-                                 "exec ./users # comment",
+                                 "./users # comment",
                                  "exec ./users 'open",
                                  "exec ./users \"open",
-                                 "exec ./users\nexec ./others",
+                                 "./users\n./others",
+                                 "./users\n",
                                  "exec ./users {a,b}",
                                  "exec ./users !",
                                  "exec ./users caf\xc3\xa9"}) {
-    EXPECT_EQ(words_to_exec(text), std::nullopt) << text;
+    EXPECT_EQ(plain_command(text), std::nullopt) << text;
   }
-  EXPECT_EQ(words_to_exec(std::string_view("exec ./users 'a\0b'", 18)), std::nullopt);
+  EXPECT_EQ(plain_command(std::string_view("exec ./users 'a\0b'", 18)), std::nullopt);
+}
+
+// Asks the shells of this machine what they do by themselves: of such words none is taken for a program.
+TEST(PlainCommand, BuiltinsAndKeywordsAreTheShells) {
+  for (const char* const shell : {"dash", "bash --posix"}) {
+    FILE* const asked = popen(
+        (std::string(shell) + " -c 'for word in $(bash -c \"compgen -b; compgen -k\") chdir; do "
+                              "case $(LC_ALL=C type \"$word\" 2>&1) in *builtin|*keyword) "
+                              "echo \"$word\";; esac; done' 2>/dev/null")
+            .c_str(),
+        "r");
+    ASSERT_NE(asked, nullptr);
+    char line[256];
+    int count = 0;
+    while (fgets(line, sizeof line, asked) != nullptr) {
+      const std::string word(line, std::string_view(line).find('\n'));
+      ++count;
+      if (word == "exec") continue;
+      EXPECT_EQ(plain_command(word + " a"), std::nullopt) << word;
+      EXPECT_EQ(plain_command("A=1 '" + word + "' a"), std::nullopt) << word;
+    }
+    pclose(asked);
+    EXPECT_GT(count, 30) << shell;
+  }
 }
 
 class DirectCommandTest : public testing::Test {
@@ -173,6 +233,48 @@ TEST_F(DirectCommandTest, WhatTheKernelRefusesIsReadAsAScript) {
   write("broken", "#!/no/such/interpreter\n", 0755);
   ASSERT_TRUE(direct("exec ./broken", environment()).has_value());
   expect_the_same("exec ./broken", environment());
+  expect_the_same("./script", environment());
+  expect_the_same("./broken", environment());
+}
+
+TEST_F(DirectCommandTest, WithoutExecTheSame) {
+  auto variables = environment();
+  variables.emplace_back("OLDPWD=/usr");
+  for (const char* const text :
+       {"show", "show a 'b c' \"d\" ''", "./second/show x=y", "second/show --port=1",
+        "COLOUR=red show", "NEW='a  b' EMPTY=1 NEW=c show", "A=1 B=2 A=3 COLOUR= ./second/show A=4",
+        "A=b:c,d=e show", "'show' \"x\"", "s'ho'w", "cat not-there", "sort -q --no-such",
+        "not-there", "./not-there", "./second", "not-there/show", "A=1 not-there"}) {
+    expect_the_same(text, variables);
+  }
+  for (const char* const text : {"show", "COLOUR=red A='b c' show", "./second/show x=y", "cat x"})
+    EXPECT_TRUE(direct(text, variables).has_value()) << text;
+  EXPECT_EQ(run("not-there", false, variables).status, "exit status 127");
+}
+
+TEST_F(DirectCommandTest, WhatIsNoProgramIsTheShells) {
+  write("plain", "", 0644);
+  for (const char* const text : {"./plain", "./second", "not-there", "first/none", "second"}) {
+    EXPECT_EQ(direct(text, environment()), std::nullopt) << text;
+    expect_the_same(text, environment());
+  }
+  EXPECT_EQ(run("./plain", false, environment()).status, "exit status 126");
+  // In bash, which some systems have for /bin/sh, a function that was exported comes first.
+  auto with = environment();
+  with.emplace_back("BASH_FUNC_show%%=() { echo no; }");
+  EXPECT_EQ(direct("show", with), std::nullopt);
+}
+
+TEST_F(DirectCommandTest, ATrapStaysWithItsShell) {
+  const std::string text = "trap 'echo trapped' EXIT; /bin/true";
+  EXPECT_EQ(direct(text, environment()), std::nullopt);
+  EXPECT_EQ(run(text, false, environment()).output, "trapped\n");
+}
+
+// A shell would say '139' of it.
+TEST_F(DirectCommandTest, ASignalThatEndsTheProgramIsSeen) {
+  write("dies", "#!/bin/sh\nkill -SEGV $$\n", 0755);
+  EXPECT_EQ(run("./dies", false, environment()).status, "ended by SIGSEGV");
 }
 
 TEST_F(DirectCommandTest, TheShellIsStartedWhereItsOwnRulesDecide) {

@@ -47,7 +47,29 @@ TEST_F(Preflight, AnotherArchitectureIsNamed) {
 TEST_F(Preflight, AnotherLoaderIsNamed) {
   ElfRecipe musl;
   musl.interpreter = "/lib/ld-musl-x86_64.so.1";
-  EXPECT_NE(obstacle(musl).find("ld-musl"), std::string::npos);
+  EXPECT_NE(obstacle(musl).find("linked with musl"), std::string::npos);
+  ElfRecipe other;
+  other.interpreter = "/system/bin/linker64";
+  EXPECT_NE(obstacle(other).find("loaded by /system/bin/linker64"), std::string::npos);
+}
+
+// What one of them starts is executed without a hook of ours, so what LD_PRELOAD has must suit any program.
+TEST_F(Preflight, LdPreloadIsOnlyForGlibcWhereOneProgramOfTheCommandDoesNotLoadTheLibrary) {
+  const auto needs = [&](const std::string& text) {
+    return preload_needs(check_command({"/bin/sh", "-c", text}, folder_.path(), kPath));
+  };
+  ElfRecipe recipe;
+  recipe.needed = {"libasan.so.8"};
+  folder_.write("glibc", make_elf(recipe));
+  recipe.interpreter = "/lib/ld-musl-x86_64.so.1";
+  folder_.write("musl", make_elf(recipe));
+  recipe.interpreter = "";
+  recipe.needed = {};
+  folder_.write("static", make_elf(recipe));
+  EXPECT_FALSE(needs("./glibc").only_for_glibc);
+  EXPECT_EQ(needs("./glibc").asan_runtime, "libasan.so.8");
+  EXPECT_TRUE(needs("./musl").only_for_glibc);
+  EXPECT_TRUE(needs("./static").only_for_glibc);
 }
 
 TEST_F(Preflight, AGoProgramIsNamedStaticOrNot) {

@@ -356,10 +356,27 @@ TEST(Seen, IsWhatTheCallersAboveAFaultSawOtherwise) {
             (std::vector<std::string>{
                 "front -> back  GET /?token=[redacted]: 200 with another body than without faults",
                 "test -> front  GET /?token=[redacted]: 500, without faults 200"}));
+  // What the fault has left behind: calls that come later, for another reason.
+  for (size_t i = 0; i < rpcs.size(); ++i) rpcs[i].issued_ns = i + 1;
+  rpcs.push_back(rpc(5, 0, "test", "front"));
+  rpcs.push_back(rpc(6, 5, "front", "back"));
+  rpcs.push_back(rpc(7, 0, "test", "ads"));
+  auto longer = reference;
+  longer.insert(longer.end(), rpcs.begin() + 4, rpcs.end());
+  for (size_t i = 4; i < rpcs.size(); ++i) rpcs[i].issued_ns = i + 1;
+  rpcs[4].response = rpcs[5].response = Hash128{7, 7};
+  const auto seen = what_was_seen(rpcs, longer);
+  ASSERT_EQ(seen.size(), 4u);
+  EXPECT_EQ(seen[2], "front -> ads  GET /?token=[redacted], later: 404, without faults 200");
+  EXPECT_EQ(seen[3],
+            "test -> front  GET /?token=[redacted], later: 200 with another body than "
+            "without faults");
+  rpcs.resize(4);
   rpcs[2].injected = false;
   EXPECT_TRUE(what_was_seen(rpcs, reference).empty());
   rpcs[2].injected = true;
   rpcs[0].parent_rpc = 3;  // a circle ends
+  rpcs[3].status = 200;
   EXPECT_EQ(what_was_seen(rpcs, reference).size(), 2u);
 }
 
@@ -572,6 +589,50 @@ TEST(Counterexamples, ThatAreNotValidAreNamedWithWhatWasExpected) {
   EXPECT_NE(problem(json.dump()).find("faults: expected a list"), std::string::npos);
   json.erase("test");
   EXPECT_NE(problem(json.dump()).find("counterexample.test: expected a text"), std::string::npos);
+}
+
+TEST(Report, SaysOnceForEachReasonWhyTestsAreNotForked) {
+  SessionReport report;
+  const auto add = [&](const std::string& name, const std::string& why, const std::string& remedy) {
+    TestReport test;
+    test.test = name;
+    test.start = "ahead";
+    test.why_not_forked = why;
+    test.remedy = remedy;
+    report.tests.push_back(test);
+  };
+  add("a", "it has 3 threads", "start threads after the first call");
+  EXPECT_NE(to_text(report).find("  the test is not forked, so each execution starts it: it has 3 "
+                                 "threads. Remedy: start threads after the first call\n"),
+            std::string::npos)
+      << to_text(report);
+  add("b", "its first call comes after 12 ms", "");
+  add("c", "it has 3 threads", "start threads after the first call");
+  add("d", "it listens on 127.0.0.1:80", "listen after the first call");
+  const std::string text = to_text(report);
+  EXPECT_NE(text.find("\n2 tests (\"a\", ...) are not forked, so each execution starts it: it has"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\ntest \"d\" is not forked, so each execution starts it: it listens"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("12 ms"), std::string::npos) << text;
+  report.tests.resize(1);
+  report.tests[0].start = "forked";
+  EXPECT_EQ(to_text(report).find("not forked"), std::string::npos);
+}
+
+TEST(Report, TellsCallsApartThatDifferByTheirQuery) {
+  InjectedFault one = fault(1, "refused");
+  one.path = "/search";
+  one.query = "?kind=book&token=s3cret";
+  EXPECT_EQ(call_text(one), "users -> bookings  GET /search?kind=book&token=[redacted]");
+  Counterexample counterexample;
+  counterexample.faults = {one};
+  const std::string text = to_json(counterexample);
+  EXPECT_EQ(text.find("s3cret"), std::string::npos);
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["faults"][0]["query"], "?kind=book&token=[redacted]");
 }
 
 }  // namespace

@@ -15,6 +15,11 @@ TEST(TestedRpcs, AreCountedWithTheirReasons) {
             "1 RPC tested, 1 not (its cause is not known)");
   EXPECT_EQ(to_line({{}, {{"a", "x"}, {"b", "y"}, {"c", "y"}}, {"d"}}),
             "0 RPCs tested, 3 not (2: y; 1: x), 1 left out by the configuration");
+  EXPECT_EQ(
+      to_line({{"a"}, {}, {"b", "c"}, {"c"}}),
+      "1 RPC tested, 1 left out by the configuration, 1 not reached within the time or the bounds");
+  EXPECT_EQ(to_line({{"a"}, {}, {"c"}, {"c"}}),
+            "1 RPC tested, 1 not reached within the time or the bounds");
 }
 
 TEST(RpcLedger, TellsWhatTheConfigurationLeavesOut) {
@@ -30,6 +35,8 @@ TEST(RpcLedger, TellsWhatTheConfigurationLeavesOut) {
   EXPECT_EQ(all.by_configuration, std::set<std::string>{"c"});
   // What was not come to, by a bound or without one.
   EXPECT_EQ(ledger.result(Rest::kBound).by_configuration, (std::set<std::string>{"b", "c"}));
+  EXPECT_EQ(ledger.result(Rest::kBound).by_bound, std::set<std::string>{"b"});
+  EXPECT_TRUE(all.by_bound.empty());
   EXPECT_EQ(ledger.result(Rest::kNoConclusion).untested.count("b"), 1u);
   EXPECT_EQ(ledger.result(Rest::kNoConclusion).tested, std::set<std::string>{"a"});
   EXPECT_EQ(ledger.result(Rest::kInterrupted).untested.at("b"), kInterruptedBefore);
