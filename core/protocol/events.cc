@@ -207,6 +207,8 @@ std::string_view outcome_name(RpcOutcome outcome) {
       return "timed-out";
     case RpcOutcome::kGarbled:
       return "garbled";
+    case RpcOutcome::kNotRead:
+      return "not-read";
   }
   return "unknown";
 }

@@ -91,6 +91,9 @@ enum class RpcOutcome : uint8_t {
   kClosed,        // EOF before the answer was complete
   kTimedOut,      // the caller gave up: closed its side with no answer
   kGarbled,       // what came is no answer in the protocol of the RPC
+  // The caller read the head of an answer, did not wait for the rest, and closed its side: `status` and
+  // `begun` are that of the head.
+  kNotRead,
 };
 std::string_view outcome_name(RpcOutcome outcome);
 

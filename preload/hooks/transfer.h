@@ -53,7 +53,8 @@ struct Transfer {
   uint32_t replacements = 0;
   bool may_be_replaced = true;  // by a fault, while the original waits
   bool waits = false;    // the original would wait for the socket to take more than `result` bytes
-  bool carries = false;  // the bytes are those of a transport (stream/transport.h)
+  bool begins_wait = false;  // for the rest of an answer (note_wait)
+  bool carries = false;      // the bytes are those of a transport (stream/transport.h)
   Receiving receiving;
   Carrying carrying;
   bool handled = false;  // the original must not be called; `result` and errno are the call's

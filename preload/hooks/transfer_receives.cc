@@ -56,6 +56,10 @@ void begin_receive(Transfer& t, HookScope& scope, int fd) {
       t.handled = true;
       t.result = -1;
     }
+    if (!t.handled && !c.awaits.load(std::memory_order_relaxed)) {
+      note_wait(c);
+      t.begins_wait = c.awaits.load(std::memory_order_relaxed);
+    }
     Followed* protocol = c.protocol();
     if (!t.handled && protocol != nullptr) {
       const Followed::Receive begun = protocol->begin_receive(c);
@@ -140,6 +144,9 @@ void note_received(Transfer& t, int fd, Pieces pieces, int flags, IoResult recei
     return;
   }
   if (size < 0) {
+    // One that only looks does not wait.
+    if (t.begins_wait && error == EAGAIN && ((flags & MSG_DONTWAIT) != 0 || is_nonblocking(fd)))
+      c.awaits.store(false, std::memory_order_relaxed);
     if (ends_connection(error)) observe_end(c, error);
     return;
   }

@@ -48,12 +48,16 @@ timespec of_milliseconds(int ms) {
   return {ms / 1000, ms % 1000 * 1'000'000};
 }
 
-// For each descriptor of a wait on several: if it is an accepted connection, this thread is an event loop.
-void note_wait_with_others(int fd) {
-  Pinned c = find(fd);
-  if (!c || c->role != Role::kServer) return;
-  c->waits_with_others = true;
-  note_multiplexing_thread();
+// For each descriptor of a wait. If it is an accepted connection among others, this thread is an event loop.
+void note_wait_for(const pollfd& one, bool with_others, bool lasting) {
+  Pinned c = find(one.fd);
+  if (!c) return;
+  if (c->role != Role::kServer) {
+    if (lasting && (one.events & ~kWriting) != 0) note_wait(*c);
+  } else if (with_others) {
+    c->waits_with_others = true;
+    note_multiplexing_thread();
+  }
 }
 
 struct Wait {
@@ -70,9 +74,7 @@ Wait before_poll(const pollfd* fds, nfds_t count, int timeout_ms) {
   if (timeout_ms != 0) flush_holds_of_thread(to_send_more ? fds[0].fd : -1);
   wait.replacements = replacements();
   if (fds == nullptr) return wait;
-  if (count > 1) {
-    for (nfds_t i = 0; i < count; ++i) note_wait_with_others(fds[i].fd);
-  }
+  for (nfds_t i = 0; i < count; ++i) note_wait_for(fds[i], count > 1, timeout_ms != 0);
   wait.elapsed = elapse_wait(fds, count, timeout_ms);
   for (nfds_t i = 0; wait.elapsed && i < count; ++i) {
     if (Pinned c = find(fds[i].fd)) c->elapsed.store(true, std::memory_order_relaxed);
@@ -153,6 +155,7 @@ void before_epoll_wait(int set, bool flushing) {
   HookScope scope;
   if (scope.pass_through() || !own_process()) return;
   if (flushing) flush_holds_of_thread();
+  if (flushing) g_loop_waits.fetch_add(1, std::memory_order_relaxed);
   t_waited_set = set;
 }
 

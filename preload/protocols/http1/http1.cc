@@ -205,6 +205,7 @@ void Http1::observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size
            c.state.is_followed();
   });
   if (next != this) return;
+  if (!of_requests && c.role == Role::kClient) note_answer(c, state == http1::ParseState::kBody);
   after_feed(c, fd, of_requests, state);
 }
 
@@ -237,6 +238,11 @@ void Http1::end_unanswered(Connection& c) {
   uint16_t begun = responses.state() == http1::ParseState::kBody ? response_events.status() : 0;
   while (Exchange* x = exchanges.pop()) {
     x->finished = unanswered(c);
+    if (begun != 0 && c.role == Role::kClient && c.closing.load() &&
+        x->finished.outcome == RpcOutcome::kTimedOut && !waits_for_rest(c)) {
+      x->finished.outcome = RpcOutcome::kNotRead;
+      x->finished.status = begun;
+    }
     x->finished.begun = std::exchange(begun, 0);
     x->sample_size = 0;
     x->status = 0;
