@@ -96,7 +96,7 @@ FILIBUSTER_HOOK(int, recvmmsg,
   if (nothing_to_do() || messages == nullptr || count > 1024) {
     return REAL(recvmmsg)(fd, messages, count, flags, timeout);
   }
-  Transfer transfer = before_receive(fd);
+  Transfer transfer = before_receive(fd, flags);
   if (transfer.handled) return static_cast<int>(transfer.result);
   const int received = REAL(recvmmsg)(fd, messages, count, flags, timeout);
   for (int i = 0; i < received; ++i) {

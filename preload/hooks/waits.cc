@@ -13,6 +13,7 @@
 #include "preload/inject/inject.h"
 #include "preload/inject/registrations.h"
 #include "preload/interpose.h"
+#include "preload/runtimes/runtimes.h"
 #include "preload/stream/holds.h"
 #include "preload/stream/registry.h"
 
@@ -79,6 +80,9 @@ Wait before_poll(const pollfd* fds, nfds_t count, int timeout_ms) {
   for (nfds_t i = 0; wait.elapsed && i < count; ++i) {
     if (Pinned c = find(fds[i].fd)) c->elapsed.store(true, std::memory_order_relaxed);
   }
+  const bool to_read_one = count == 1 && (fds[0].events & kWriting) == 0 && fds[0].events != 0;
+  if (timeout_ms < 0 && to_read_one && is_replaced(fds[0].fd) && !waits_may_be_cut_short())
+    wait_without_limit(fds[0].fd);
   return wait;
 }
 

@@ -242,7 +242,9 @@ const char* change_answer(int fd, Encryption* encryption, const OutgoingCall& ca
     abandon(&plan);
     return "no daemon to change the answer";
   }
-  replace(&plan, encryption, is_sealed(call) ? uint32_t{kEntryCarried} : 0u, 0, 0);
+  // Of HTTP/1.1 the answer ends the connection, and what was decrypted is not encrypted again.
+  const bool goes_on = is_sealed(call) || ((call.flags & kRpcRedis) != 0 && encryption == nullptr);
+  replace(&plan, encryption, goes_on ? uint32_t{kEntryCarried} : 0u, 0, 0);
   return nullptr;
 }
 

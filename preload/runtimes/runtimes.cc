@@ -2,7 +2,9 @@
 
 #include <span>
 
+#include "preload/os/symbols.h"
 #include "preload/rpc/agent.h"
+#include "preload/runtimes/jvm/vm.h"
 #include "preload/runtimes/node/node.h"
 
 namespace filibuster::preload {
@@ -27,6 +29,11 @@ void install_runtimes() {
     const std::string_view problem = reader->install();
     if (!problem.empty()) report_note(problem, NoteKind::kRuntime);
   }
+}
+
+bool waits_may_be_cut_short() {
+  return jvm::known() || jvm::is_being_created() ||
+         symbol_of_program("ruby_description") != nullptr;
 }
 
 TaskContext pull_task() {

@@ -33,6 +33,9 @@ void install_runtimes();
 // Called by install() while the runtime is still starting: the next hook calls install_runtimes() again.
 void postpone_runtimes();
 extern std::atomic<bool> g_runtimes_postponed;
+// Do other threads of this process cut a wait short as a matter of course, so that one without a limit of its own may have one
+// all the same? So it is in the JVM (a watchdog closes the socket) and in Ruby (Timeout raises in the thread that waits).
+bool waits_may_be_cut_short();
 TaskContext pull_task();
 void tell_runtimes(const RpcContext& incoming, bool multiplexed);
 

@@ -80,9 +80,9 @@ struct alignas(64) Connection {
   // A client's: the last bytes that came end within an answer, and what is known of the wait for its rest
   // (waits_for_rest).
   std::atomic<bool> in_answer{false};
-  std::atomic<bool> awaits{false};  // a thread has begun to wait for it
+  std::atomic<bool> awaits{false};      // a thread has begun to wait for it
   std::atomic<uint32_t> loop_waits{0};  // g_loop_waits as the bytes came
-  std::atomic<bool> debt{false};  // bytes are held, or an insertion is half on the wire
+  std::atomic<bool> debt{false};        // bytes are held, or an insertion is half on the wire
   // A flush of the agent met this error, which the kernel tells once: the next receive returns it.
   std::atomic<int> deferred_error{0};
   // The hold (holds.h): how many there were, which thread made it, whether it lasts, and whether a thread

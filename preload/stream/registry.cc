@@ -294,7 +294,8 @@ void closing(int fd) {
     if (c && c->fork_epoch == g_fork_epoch.load(std::memory_order_relaxed)) {
       flush(*c, fd, true);
       // A client that waits for bytes does not leave some unread.
-      if (c->in_answer.load(std::memory_order_relaxed) && waits_for_rest(*c) && unread_bytes(fd) > 0)
+      if (c->in_answer.load(std::memory_order_relaxed) && waits_for_rest(*c) &&
+          unread_bytes(fd) > 0)
         note_answer(*c, true);
     }
   }
