@@ -130,6 +130,15 @@ struct Finisher::Connection {
   bool answered = false;        // `answer` is sent: the application's close is awaited
   bool stalls = false;          // `answer` is the half of one, and nothing follows it
   bool stalled() const { return stalls && sent == answer.size(); }
+  // What the hang limit ends. What was answered needs no word, nor does a silence whose caller has given up.
+  HangLimit::Reached reached() const {
+    using Reached = HangLimit::Reached;
+    if (answered) return Reached::kNot;
+    if (real.valid()) return Reached::kByAnswer;
+    if (!stalled() && (passes || sends_answer(hand_off.kind))) return Reached::kByReader;
+    if (app_half_closed) return Reached::kNot;
+    return stalled() ? Reached::kByStall : Reached::kBySilence;
+  }
   bool app_half_closed = false;
   uint64_t limit_ns = 0;
   uint64_t deadline_ns = 0;
@@ -382,17 +391,8 @@ void Finisher::expire(uint64_t now_ns) {
   for (const uint64_t number : over) {
     Connection& connection = *connections_.at(number);
     const HandOff& hand_off = connection.hand_off;
-    // What was answered needs no word, nor does a silence whose caller has given up.
-    using Reached = HangLimit::Reached;
-    const Reached reached = connection.answered       ? Reached::kNot
-                            : connection.real.valid() ? Reached::kByAnswer
-                            : connection.stalled() && !connection.app_half_closed
-                                ? Reached::kByStall
-                            : connection.stalled()                             ? Reached::kNot
-                            : connection.passes || sends_answer(hand_off.kind) ? Reached::kByReader
-                            : connection.app_half_closed                       ? Reached::kNot
-                                                         : Reached::kBySilence;
-    if (reached != Reached::kNot)
+    const HangLimit::Reached reached = connection.reached();
+    if (reached != HangLimit::Reached::kNot)
       report_(hand_off.execution, hand_off.rpc, {reached, connection.limit_ns});
     if (!connection.answered) close_with_reset(std::move(connection.held));
     connections_.erase(number);
