@@ -252,7 +252,9 @@ FILIBUSTER_HOOK(int, epoll_ctl, (int set, int operation, int fd, epoll_event* ev
   }
   if (result != 0 || operation == EPOLL_CTL_MOD) return result;
   Pinned c = find(fd);
-  if (c) c->epoll_set.store(operation == EPOLL_CTL_ADD ? set : -1, std::memory_order_relaxed);
+  if (!c) return result;
+  c->epoll_set.store(operation == EPOLL_CTL_ADD ? set : -1, std::memory_order_relaxed);
+  if (operation == EPOLL_CTL_ADD) note_wait_of_loop(*c);
   return result;
 }
 

@@ -80,9 +80,10 @@ struct alignas(64) Connection {
   // A client's: the last bytes that came end within an answer, and what is known of the wait for its rest
   // (waits_for_rest).
   std::atomic<bool> in_answer{false};
-  std::atomic<bool> awaits{false};      // a thread has begun to wait for it
-  std::atomic<uint32_t> loop_waits{0};  // g_loop_waits as the bytes came
-  std::atomic<bool> debt{false};        // bytes are held, or an insertion is half on the wire
+  std::atomic<bool> awaits{false};  // a thread has begun to wait for it
+  // g_loop_waits as an event loop began to wait for it, with whatever else it waits for; 0: none has.
+  std::atomic<uint32_t> loop_waits{0};
+  std::atomic<bool> debt{false};  // bytes are held, or an insertion is half on the wire
   // A flush of the agent met this error, which the kernel tells once: the next receive returns it.
   std::atomic<int> deferred_error{0};
   // The hold (holds.h): how many there were, which thread made it, whether it lasts, and whether a thread
@@ -218,6 +219,8 @@ inline void note_wait(Connection& connection) {
   if (connection.in_answer.load(std::memory_order_relaxed))
     connection.awaits.store(true, std::memory_order_relaxed);
 }
+// The connection is in the set of an event loop.
+void note_wait_of_loop(Connection& connection);
 // Has the client waited for the rest of the answer that has begun? If event loops wait for the connection and have
 // waited since, that is not known, and the answer is yes.
 bool waits_for_rest(const Connection& connection);
