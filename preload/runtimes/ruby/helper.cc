@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "preload/interpose.h"
+#include "preload/os/symbols.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/ruby/api.h"
 #include "preload/runtimes/runtimes.h"
