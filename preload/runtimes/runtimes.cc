@@ -2,9 +2,7 @@
 
 #include <span>
 
-#include "preload/os/symbols.h"
 #include "preload/rpc/agent.h"
-#include "preload/runtimes/jvm/vm.h"
 #include "preload/runtimes/node/node.h"
 
 namespace filibuster::preload {
@@ -32,8 +30,10 @@ void install_runtimes() {
 }
 
 bool waits_may_be_cut_short() {
-  return jvm::known() || jvm::is_being_created() ||
-         symbol_of_program("ruby_description") != nullptr;
+  for (const TaskReader* reader : readers()) {
+    if (reader->cuts_waits_short != nullptr && reader->cuts_waits_short()) return true;
+  }
+  return false;
 }
 
 TaskContext pull_task() {

@@ -230,6 +230,9 @@ void incoming(const RpcContext& request, bool multiplexed) {
 
 }  // namespace
 
-constinit const TaskReader kRubyTasks{install, current, incoming};
+constinit const TaskReader kRubyTasks{
+    install, current, incoming,
+    // Timeout raises in the thread that waits.
+    [] { return symbol_of_program("ruby_description") != nullptr; }};
 
 }  // namespace filibuster::preload
