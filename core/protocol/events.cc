@@ -84,6 +84,8 @@ bool fields(E& e, V& v) {
     return v(e.rpc) && v(e.outcome) && v(e.injected) && v(e.status) && v(e.grpc_status) &&
            v(e.error) && v(e.stream_error) && v(e.body) && v(e.body_size) && v(e.body_sample) &&
            v(e.grpc_message) && v(e.code_space) && v(e.code) && v(e.begun);
+  } else if constexpr (kIs<NoLimit, E>) {
+    return v(e.rpc);
   } else if constexpr (kIs<IncomingFinished, E>) {
     return v(e.rpc) && v(e.status) && v(e.grpc_status);
   } else if constexpr (kIs<FaultFired, E>) {
@@ -207,6 +209,8 @@ std::string_view outcome_name(RpcOutcome outcome) {
       return "timed-out";
     case RpcOutcome::kGarbled:
       return "garbled";
+    case RpcOutcome::kNotRead:
+      return "not-read";
   }
   return "unknown";
 }

@@ -49,6 +49,7 @@ struct PlanEntry {
   uint8_t tls;   // TlsFault
   uint8_t after_effect;
   uint16_t status;
+  uint8_t stalls;  // kSlowBody: the body stops in its middle (stalls(FaultSpec))
   // kStatus: rendered HTTP response in `blob` (with body). kRedis: the line of an error reply, without
   // its '-' and its line end; of `redis:nil` empty.
   uint32_t blob_offset;

@@ -97,6 +97,8 @@ bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol, bool o
       return true;
     case FaultNeeds::kHttp:
       return protocol != Protocol::kRedis;
+    case FaultNeeds::kHttpOrRedis:
+      return true;
     case FaultNeeds::kHttp1:
       return !http2 && protocol == Protocol::kHttp;
     case FaultNeeds::kHttp2:
@@ -128,6 +130,8 @@ std::string_view why_not_applicable(const FaultSpec& fault, Protocol protocol) {
   }
   switch (needs(fault)) {
     case FaultNeeds::kAnyRpc:
+      break;
+    case FaultNeeds::kHttpOrRedis:  // as any RPC that is not sealed
       break;
     case FaultNeeds::kHttp:
       return "it is no HTTP request";

@@ -130,14 +130,7 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
       lesson.rules.push_back(std::move(rule));
       continue;
     }
-    lesson.unstable.add({rule.caller,
-                         rule.service,
-                         rule.method,
-                         rule.path,
-                         {},
-                         "it varies under faults; " + why,
-                         false,
-                         false});
+    leave_out(rule, "it varies under faults; " + why, &lesson.unstable);
     refused[rule.caller + " -> " + rule.service] = why;
   }
   const std::string under = to_line(faults);

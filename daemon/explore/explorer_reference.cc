@@ -135,12 +135,10 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
     if (round == kMaskRounds) {
       // An RPC in which other fields differ after every round of masks is not masked further.
       for (const NondeterminismRule& rule : found.proposed) {
-        UnstableKind kind{rule.caller, rule.service, rule.method,
-                          rule.path,   {},           "other fields of it vary in every comparison"};
         report.variations.push_back(
             {rule.caller + " -> " + rule.service + " " + rule.method + " " + rule.path,
              "other fields in every comparison", Variation::Effect::kNotFaulted, "", "", false});
-        unstable_.add(std::move(kind));
+        leave_out(rule, "other fields of it vary in every comparison", &unstable_);
       }
       break;
     }

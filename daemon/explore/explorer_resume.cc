@@ -29,6 +29,9 @@ Result<std::optional<Texts>> texts_of(search::SearchStore* store, Saved which) {
   return out;
 }
 
+// The outcome of an RPC of which it is known that it varies.
+constexpr std::string_view kVaries = "varies";
+
 // What is compared of one RPC of a reference execution.
 struct Compared {
   std::string what, outcome, faults;
@@ -69,6 +72,10 @@ std::string difference_of_rpcs(const Texts& before, const Texts& now) {
     }
     if (same->second == text) continue;
     const Compared was = Compared::from(text), is = Compared::from(same->second);
+    const bool varies = was.outcome == kVaries || is.outcome == kVaries;
+    if (was.what == is.what && was.faults == is.faults &&
+        (varies || may_be_same(was.outcome, is.outcome)))
+      continue;
     other.push_back(was.faults != is.faults ? is.what + " gets other faults"
                     : (was.outcome.starts_with("ok:") && is.outcome.starts_with("ok:")) ||
                             status_alone(was.outcome) == status_alone(is.outcome)
@@ -157,11 +164,13 @@ Result<Texts> Explorer::reference_texts(const ExecutionRecord& whole) {
   for (const RpcRecord& rpc : record.rpcs)
     names.emplace(rpc.index, redact(describe_rpc(rpc, masks_)));
   Texts out;
-  for (const search::ObservedRpc& rpc : seen.rpcs) {
+  for (size_t i = 0; i < seen.rpcs.size(); ++i) {
+    const search::ObservedRpc& rpc = seen.rpcs[i];
     Compared row;
     const auto name = names.find(rpc.index);
     row.what = name == names.end() ? "a call that varies" : name->second;
-    row.outcome = store_->outcome_text(rpc.outcome);
+    // What is known to vary shows no change of the application.
+    row.outcome = seen.outcome_varies[i] ? kVaries : store_->outcome_text(rpc.outcome);
     for (const search::OutcomeId fault : rpc.faults)
       row.faults += std::string(store_->outcome_text(fault)) + " ";
     std::string key = to_hex(rpc.index);

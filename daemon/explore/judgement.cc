@@ -175,8 +175,8 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
   }
   if (result.exit && !result.exit->success()) return {Verdict::kFailed, to_text(*result.exit)};
   for (const RpcRecord& rpc : record.rpcs) {
-    // The test passed only because the daemon ended the silence: the caller has no timeout.
-    if (rpc.hang_limit.has_no_timeout())
+    // The test passed only because the daemon ended the silence.
+    if (rpc.hang_limit.waited_on())
       return {Verdict::kNoTimeout, rpc.caller + ": " + to_text(rpc.hang_limit)};
   }
   if (!record.quiescent) {

@@ -124,7 +124,13 @@ class Finder {
     kind.reason = std::move(reason);
     kind.answer = answer;
     kind.failed = answer && seen.rpc->failed();
+    kind.ending = answer && seen.varied.ending;
     out_.unstable.add(std::move(kind));
+  }
+
+  // For an RPC that gets no mask.
+  void add_varying_answer(const Seen& seen, const FieldSet& open) {
+    if (!open.response.empty()) add_unstable(seen, "the answer varies", true);
   }
 
   void tell(const Seen& seen, const std::string& what, Effect effect, const std::string& reason) {
@@ -203,6 +209,7 @@ class Finder {
       for (const std::string& what : describe(seen, open))
         tell(seen, what, Effect::kNotFaulted, impossible);
       add_unstable(seen, joined(describe(seen, open)) + " varies from run to run", false);
+      add_varying_answer(seen, open);
       return;
     }
     rule.stack = open.stack;
@@ -243,6 +250,7 @@ class Finder {
       tell(seen, joined(describe(seen, open)), Effect::kNotFaulted,
            "no mask of fields covers it (too many, too deep, or the whole body)");
       add_unstable(seen, joined(describe(seen, open)) + " varies from run to run", false);
+      add_varying_answer(seen, open);
       return;
     }
     if (rule.path_segments.empty() && rule.query.empty() && rule.form.empty() &&
@@ -263,6 +271,7 @@ class Finder {
            "there are more masks than fit; write broader rules");
       add_unstable(seen, joined(describe(seen, open)) + " varies; there are more masks than fit",
                    false);
+      add_varying_answer(seen, open);
       return;
     }
     const auto merge = [](auto* to, const auto& from) {
@@ -377,7 +386,7 @@ class Finder {
       if (kept) continue;
       if (open.identity())
         add_unstable(*seen, joined(describe(*seen, open)) + " varies; " + why, false);
-      if (!open.response.empty()) add_unstable(*seen, "the answer varies", true);
+      add_varying_answer(*seen, open);
     }
     out_.proposed = proposals_;
   }
@@ -502,6 +511,21 @@ class Finder {
 };
 
 }  // namespace
+
+void leave_out(const NondeterminismRule& rule, const std::string& reason, UnstableRpcs* out) {
+  UnstableKind kind;
+  kind.caller = rule.caller;
+  kind.service = rule.service;
+  kind.method = rule.method;
+  kind.path = rule.path;
+  kind.reason = reason;
+  out->add(kind);
+  kind.answer = true;
+  for (const bool failed : {false, true}) {
+    kind.failed = failed;
+    if (!rule.response.empty()) out->add(kind);
+  }
+}
 
 Nondeterminism find_nondeterminism(const std::vector<const ExecutionRecord*>& runs,
                                    const std::vector<NondeterminismRule>& rules,

@@ -31,6 +31,10 @@ struct Nondeterminism {
   // Why some of `rules` must not be used: "rule 1 of 'nondeterminism' would merge A and B into one RPC, ...".
   std::vector<std::string> too_broad;
 };
+// What no mask covers, of the RPCs that a rule would mask: they are not faulted, and where their answers vary these count by
+// their status.
+void leave_out(const NondeterminismRule& rule, const std::string& reason, UnstableRpcs* out);
+
 Nondeterminism find_nondeterminism(const std::vector<const ExecutionRecord*>& runs,
                                    const std::vector<NondeterminismRule>& rules,
                                    uint32_t index_parts, const FieldNames& names = {});

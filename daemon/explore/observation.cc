@@ -25,6 +25,7 @@ std::array<Hash128, 2> places_of(Hash128 parent, const std::string& service, Has
 }
 
 constexpr char kBesides = '=';  // between what the published reduction compares and the rest
+constexpr std::string_view kLeft = "=not read";  // of an answer of which only the status was read
 
 // What a failure's answer says besides its status, with kBesides; "" if that is nothing.
 std::string said_besides(const RpcRecord& rpc, bool varies) {
@@ -86,6 +87,16 @@ std::string_view status_alone(std::string_view outcome) {
   return outcome.substr(0, outcome.find(kBesides));
 }
 
+bool may_be_same(std::string_view one, std::string_view other) {
+  if (one == other) return true;
+  // "ok:200:DIGEST" -> "ok:200"
+  const auto status = [](std::string_view outcome) {
+    const std::string_view alone = status_alone(outcome);
+    return alone.substr(0, alone.find(':', alone.find(':') + 1));
+  };
+  return (one.ends_with(kLeft) || other.ends_with(kLeft)) && status(one) == status(other);
+}
+
 std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
   if (rpc.injected && !rpc.refused_as_reset()) return fault_key(rpc.fault);
   if (rpc.open) return "";
@@ -118,6 +129,12 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
       return "timeout" + read_in_part(rpc);
     case RpcOutcome::kGarbled:
       return "garbled";
+    case RpcOutcome::kNotRead:
+      // As it is read at another time, where whether it is read varies.
+      if (rpc.status < 400)
+        return "ok:" + std::to_string(rpc.status) + std::string(answer_varies ? "" : kLeft);
+      return "status:" + std::to_string(rpc.status) +
+             std::string(answer_varies ? "=varies" : kLeft);
   }
   return "";
 }
@@ -213,6 +230,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
   const RpcsById rpcs = rpcs_by_id(record);
   SearchNames names(unstable);
   std::map<uint64_t, std::map<Hash128, std::string>> below;  // by RPC: outcomes by index
+  std::set<uint64_t> varies_below;                           // RPCs
   // RPCs whose caller carries no agent, with their place in out.rpcs: nobody saw the answer's body.
   std::vector<std::pair<size_t, const RpcRecord*>> unseen;
   for (const RpcRecord& rpc : record.rpcs) {
@@ -246,6 +264,8 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     seen.parent = name.parent;
     const std::string text = outcome_text(rpc, unstable.answer_varies(rpc));
     below[rpc.parent_rpc].emplace(seen.index, text);
+    const bool varies = unstable.ending_varies(rpc);
+    if (varies || rpc.outcome == RpcOutcome::kNotRead) varies_below.insert(rpc.parent_rpc);
     if ((rpc.flags & kRpcEntry) != 0 && !rpc.open) unseen.emplace_back(out.rpcs.size(), &rpc);
     auto outcome = outcomes->id(text);
     if (!outcome) return outcome.error();
@@ -259,6 +279,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
       seen.faults.push_back(id.value());
     }
     out.rpcs.push_back(std::move(seen));
+    out.outcome_varies.push_back(varies);
   }
   for (const auto& [place, rpc] : unseen) {
     Hash128 made_of;
@@ -267,6 +288,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     auto outcome = outcomes->id(outcome_text(*rpc) + kBesides + to_hex(made_of));
     if (!outcome) return outcome.error();
     out.rpcs[place].outcome = outcome.value();
+    if (varies_below.contains(rpc->rpc)) out.outcome_varies[place] = true;
   }
   return out;
 }

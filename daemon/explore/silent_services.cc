@@ -29,8 +29,7 @@ std::map<std::string, std::string> services_without_agent(const Config& config,
   std::map<std::string, std::string> found;
   for (const RpcRecord& rpc : record.rpcs) {
     // What nobody decrypts carries no field, so nobody knows who received it.
-    if (rpc.injected || rpc.is_sealed() || rpc.outcome != RpcOutcome::kAnswered ||
-        rpc.received_by == rpc.service)
+    if (rpc.injected || rpc.is_sealed() || !rpc.answered() || rpc.received_by == rpc.service)
       continue;
     const auto service = std::find_if(
         config.services.begin(), config.services.end(), [&](const ServiceConfig& each) {

@@ -93,6 +93,11 @@ bool UnstableRpcs::answer_varies(const RpcRecord& rpc) const {
          }) != nullptr;
 }
 
+bool UnstableRpcs::ending_varies(const RpcRecord& rpc) const {
+  return first(rpc, [&](const UnstableKind& kind) { return kind.ending && is_at(kind, rpc); }) !=
+         nullptr;
+}
+
 std::string UnstableRpcs::to_json() const {
   Json kinds = Json::array(), indexes = Json::object();
   for (const UnstableKind& kind : kinds_) {
@@ -104,6 +109,7 @@ std::string UnstableRpcs::to_json() const {
                      {"reason", kind.reason},
                      {"answer", kind.answer},
                      {"failed", kind.failed},
+                     {"ending", kind.ending},
                      {"sometimes", kind.sometimes}});
   }
   for (const auto& [index, kind] : by_index_) indexes[filibuster::to_hex(index)] = kind.reason;
@@ -126,6 +132,7 @@ Result<UnstableRpcs> UnstableRpcs::from_json(const std::string& text) {
       kind.reason = row.at("reason");
       kind.answer = row.at("answer");
       kind.failed = row.at("failed");
+      kind.ending = row.at("ending");
       kind.sometimes = row.at("sometimes");
       if (!from_hex(row.at("stack").get<std::string>(), &kind.stack))
         return Error{"the store's list of unstable RPCs is damaged"};

@@ -23,6 +23,8 @@ struct UnstableKind {
   bool answer = false;
   bool failed =
       false;  // with `answer`: failures vary, and successes are compared; false: the reverse
+  // With `answer`: how the RPC ends varies, or the status of its answer, whatever it is in one execution.
+  bool ending = false;
   // The RPC comes in some executions only, so the search leaves it out.
   bool sometimes = false;
   bool operator==(const UnstableKind&) const = default;
@@ -39,6 +41,7 @@ class UnstableRpcs {
   // The reason why the RPC is not faulted; nullptr: it is faulted.
   const UnstableKind* find(const RpcRecord& rpc) const;
   bool answer_varies(const RpcRecord& rpc) const;
+  bool ending_varies(const RpcRecord& rpc) const;
   bool empty() const { return kinds_.empty() && by_index_.empty(); }
   // A copy without the RPCs that come in some executions only.
   UnstableRpcs lasting() const;

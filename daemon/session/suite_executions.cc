@@ -152,7 +152,7 @@ SuiteEvidence SuiteTester::read(const SuiteTest& of, const Attempt& attempt, con
   if (test.group) {
     for (const size_t at : out.groups[*test.group].rpcs) {
       const RpcRecord& one = out.record.rpcs[at];
-      if (one.hang_limit.has_no_timeout()) hangs(one.caller + ": " + to_text(one.hang_limit));
+      if (one.hang_limit.waited_on()) hangs(one.caller + ": " + to_text(one.hang_limit));
       if (!one.injected) continue;
       const std::string text = to_text(one.fault);
       if (std::find(test.outcomes.begin(), test.outcomes.end(), text) == test.outcomes.end())

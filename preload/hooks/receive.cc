@@ -104,7 +104,7 @@ FILIBUSTER_HOOK(int, recvmmsg,
     for (int i = 0; i < received; ++i) note_given(fd, &messages[i].msg_hdr);
     return received;
   }
-  Transfer transfer = before_receive(fd);
+  Transfer transfer = before_receive(fd, flags);
   if (transfer.handled) return static_cast<int>(transfer.result);
   const int received = REAL(recvmmsg)(fd, messages, count, flags, timeout);
   for (int i = 0; i < received; ++i) {

@@ -132,7 +132,7 @@ FILIBUSTER_HOOK(ssize_t, splice,
                  unsigned flags)) {
   using namespace filibuster::preload;
   if (nothing_to_do()) return REAL(splice)(in, in_offset, out, out_offset, size, flags);
-  const Transfer from = before_receive(in);
+  const Transfer from = before_receive(in, 0);
   if (from.handled) return from.result;
   const ssize_t moved = sendfile_through(
       out, [&] { return REAL(splice)(in, in_offset, out, out_offset, size, flags); });

@@ -225,6 +225,8 @@ void outgoing_end(OpenCall* call, const RpcFinished& finished);
 void outgoing_refused_as_reset(const OutgoingCall& call);
 // Emits FaultFired.
 void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detail);
+// Emits NoLimit.
+void report_no_limit(const OpenCall& call);
 // The rendered HTTP response of a kStatus entry, copied out of lane memory into `out`; its size.
 size_t plan_blob(const PlanEntry& entry, bool head_request, char* out, size_t capacity);
 

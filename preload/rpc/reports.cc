@@ -171,6 +171,14 @@ void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detai
   emit(attachment, EventType::kFaultFired, call.execution, now_ns(), event);
 }
 
+void report_no_limit(const OpenCall& call) {
+  Attachment* attachment = g_attachment.load(std::memory_order_acquire);
+  if (attachment == nullptr || !attachment->issued(call.rpc, call.generation)) return;
+  NoLimit event;
+  event.rpc = call.rpc;
+  emit(attachment, EventType::kNoLimit, call.execution, now_ns(), event);
+}
+
 namespace {
 
 // The daemon owns the descriptors from then on. `extra`: what follows the message.

@@ -281,7 +281,13 @@ void closing(int fd) {
   if (entry == nullptr || entry->load(std::memory_order_relaxed) == 0 || !own_process()) return;
   {
     Pinned c = find(fd);
-    if (c && c->fork_epoch == g_fork_epoch.load(std::memory_order_relaxed)) flush(*c, fd, true);
+    if (c && c->fork_epoch == g_fork_epoch.load(std::memory_order_relaxed)) {
+      flush(*c, fd, true);
+      // A client that waits for bytes does not leave some unread.
+      if (c->in_answer.load(std::memory_order_relaxed) && waits_for_rest(*c) &&
+          unread_bytes(fd) > 0)
+        note_answer(*c, true);
+    }
   }
   forget_replaced(fd);
   set_mark(fd, Mark::kUnknown);

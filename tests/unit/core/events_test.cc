@@ -167,6 +167,10 @@ TEST(Events, RpcFinalizedRoundTrips) {
   EXPECT_EQ(d.index, e.index);
 }
 
+TEST(Events, NoLimitRoundTrips) {
+  EXPECT_EQ(round_trip(NoLimit{.rpc = 5}).rpc, 5u);
+}
+
 TEST(Events, RpcBodyRoundTrips) {
   const RpcBody d = round_trip(RpcBody{.rpc = 5, .truncated = 1, .body = "first"});
   EXPECT_EQ(d.rpc, 5u);

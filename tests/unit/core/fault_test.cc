@@ -190,6 +190,10 @@ TEST(FaultText, WhatIsNotAFaultIsRefusedWithTheAcceptedForms) {
                            "stream-reset:after:CANCEL",
                            "goaway:after",
                            "goaway@1",
+                           "slow-body:",
+                           "slow-body:after",
+                           "slow-body@2",
+                           "latency",
                            "latency:",
                            "latency:0s",
                            "latency:1.s",
@@ -216,6 +220,14 @@ TEST(FaultText, WhatIsNotAFaultIsRefusedWithTheAcceptedForms) {
   }
 }
 
+TEST(FaultText, ASlowBodyWithoutATimeStops) {
+  EXPECT_TRUE(stalls(parsed("slow-body")));
+  EXPECT_EQ(to_text(parsed("slow-body")), "slow-body");
+  EXPECT_FALSE(stalls(parsed("slow-body:2s")));
+  EXPECT_EQ(to_text(parsed("slow-body:2s")), "slow-body:2s");
+  EXPECT_FALSE(stalls(parsed("timeout")));
+}
+
 TEST(FaultText, NoFaultIsCalledNone) {
   EXPECT_EQ(to_text(FaultSpec{}), "none");
 }
@@ -238,6 +250,7 @@ TEST(FaultKinds, HaveOneRowEachAndAreFoundByTheirName) {
         std::string(row.name) + (row.argument == FaultArgument::kStatus  ? ":500"
                                  : row.argument == FaultArgument::kCode  ? ":ABORTED"
                                  : row.argument == FaultArgument::kTime  ? ":5ms"
+                                 : row.argument == FaultArgument::kTimeOrNone ? ":2s"
                                  : row.argument == FaultArgument::kReply ? ":OOM"
                                  : row.argument == FaultArgument::kDelta ? ":-3"
                                  : row.argument == FaultArgument::kTls   ? ":unknown-ca"
