@@ -24,9 +24,12 @@ endif
 objects = $(patsubst %,$(BUILD)/obj/%.o,$(sort $(foreach file,$(1),$(or $(UNITED_$(file)),$(file:.cc=)))))
 
 # $(call write_list,name,files) keeps their names in gen/lists: what is made of them is made anew when others are among them.
-# The list is the same however BUILD is written.
+# The list is the same however BUILD is written. Who only asks (`make help`, `make -n`) writes nothing.
+ASKS_ONLY := $(filter help,$(MAKECMDGOALS))$(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 define write_list
-ifneq ($$(strip $$(file < $(BUILD)/gen/lists/$(1))),$(patsubst $(BUILD)/%,%,$(strip $(2))))
+$(BUILD)/gen/lists/$(1): ;
+ifneq ($(ASKS_ONLY),)
+else ifneq ($$(strip $$(file < $(BUILD)/gen/lists/$(1))),$(patsubst $(BUILD)/%,%,$(strip $(2))))
 $$(shell mkdir -p $(BUILD)/gen/lists)
 $$(file > $(BUILD)/gen/lists/$(1),$(patsubst $(BUILD)/%,%,$(strip $(2))))
 endif

@@ -130,6 +130,16 @@ TEST_P(SparedBy, AnAnswerThatIsAnErrorAlreadyPasses) {
   EXPECT_EQ(record.rpcs[0].response_sample, "there");
 }
 
+TEST_P(SparedBy, SoDoesOneThatTheEndOfItsConnectionEnds) {
+  plan(GetParam().outcome);
+  hand_off_item(GetParam().kind);
+  send_all(server_.other.get(), "HTTP/1.1 409 Conflict\r\nX-Code: Exists\r\n\r\nthere");
+  server_.other.reset();
+  const std::string read = read_to_end(app_.one.get());
+  EXPECT_TRUE(read.starts_with("HTTP/1.1 409 Conflict\r\nX-Code: Exists\r\n")) << read;
+  EXPECT_TRUE(read.ends_with("\r\n\r\nthere")) << read;
+}
+
 TEST_F(SparedHandOff, ASuccessIsTakenAway) {
   plan("reset:after");
   hand_off_item(HandOffKind::kDrainThenReset);

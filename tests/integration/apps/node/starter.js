@@ -7,7 +7,7 @@ const SCRIPT = `
   const http = require('http');
   const call = (url, done) => http.get(url, (response) => response.resume().on('end', () => done(response.statusCode)));
   const { parentPort } = require('worker_threads');
-  if (parentPort) parentPort.on('message', (url) => call(url, (status) => parentPort.postMessage(status)));
+  if (parentPort) parentPort.on('message', (url) => call(url, (status) => parentPort.postMessage([url, status])));
   else call(process.argv[1], (status) => console.log(status));
 `;
 
@@ -15,7 +15,12 @@ const call = {
   thread() {
     const { Worker } = require('worker_threads');
     const worker = new Worker(SCRIPT, { eval: true });
-    return (url, done) => worker.once('message', done).postMessage(url);
+    const waiting = new Map();  // calls may end in another order than they began
+    worker.on('message', ([url, status]) => waiting.get(url)(status));
+    return (url, done) => {
+      waiting.set(url, done);
+      worker.postMessage(url);
+    };
   },
   child() {
     const { execFile } = require('child_process');
