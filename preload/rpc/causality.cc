@@ -79,7 +79,8 @@ void IncomingTable::note_given_up(const Incoming& incoming, uint32_t session, ui
 }
 
 bool IncomingTable::has_given_up(uint32_t session, uint32_t execution) const {
-  return given_up_in_.load(std::memory_order_acquire) == (uint64_t{session} << 32 | execution);
+  return execution != 0 &&
+         given_up_in_.load(std::memory_order_acquire) == (uint64_t{session} << 32 | execution);
 }
 
 void IncomingTable::count(Incoming* incoming, bool active) {

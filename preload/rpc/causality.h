@@ -113,7 +113,8 @@ class IncomingTable {
   std::atomic<uint32_t> hint_{0};  // where to look first for a free slot
   std::atomic<uint32_t> used_{0};  // slots ever used
   std::atomic<bool> has_inherited_{false};
-  // Session << 32 | execution. A process lives across executions and sessions, and a forked child has it from its parent.
+  // Session << 32 | execution, which is never 0. A process lives across executions and sessions, and a forked child has it
+  // from its parent.
   std::atomic<uint64_t> given_up_in_{0};
 };
 
