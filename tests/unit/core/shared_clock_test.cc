@@ -13,12 +13,12 @@
 namespace filibuster {
 namespace {
 
-constexpr auto kCall = [](long number, auto... arguments) {
+constexpr auto kSystemCall = [](long number, auto... arguments) {
   const long result = ::syscall(number, arguments...);
   return result < 0 ? -static_cast<long>(errno) : result;
 };
 // What the clock must do without.
-constexpr auto kNoCall = [](long, auto...) -> long {
+constexpr auto kNoSystemCall = [](long, auto...) -> long {
   ADD_FAILURE() << "a system call";
   return -ENOSYS;
 };
@@ -35,7 +35,7 @@ TEST(SharedClock, ReadsTheClockOfTheMachine) {
   for (const void* mapped : {static_cast<const void*>(nullptr), image}) {
     clock.use_vdso(mapped);
     const uint64_t before = by_system_call();
-    const uint64_t read = clock.now_ns(kCall);
+    const uint64_t read = clock.now_ns(kSystemCall);
     EXPECT_LE(before, read);
     EXPECT_LE(read, by_system_call());
   }
@@ -46,8 +46,8 @@ TEST(SharedClock, MakesNoSystemCallWhereTheKernelHasMappedItsCode) {
   if (image == nullptr) GTEST_SKIP() << "the kernel maps nothing here (vdso=0)";
   SharedClock clock;
   clock.use_vdso(image);
-  EXPECT_NE(clock.now_ns(kNoCall), 0u);
-  EXPECT_NE(clock.read_ns(CLOCK_BOOTTIME, kNoCall), 0u);
+  EXPECT_NE(clock.now_ns(kNoSystemCall), 0u);
+  EXPECT_NE(clock.read_ns(CLOCK_BOOTTIME, kNoSystemCall), 0u);
 }
 
 // The files of a process in a time namespace, as system calls read them.
@@ -75,7 +75,7 @@ struct Files {
 
 bool is_off_by(const SharedClock& clock, int64_t offset) {
   const uint64_t before = by_system_call();
-  const uint64_t read = clock.now_ns(kCall) + static_cast<uint64_t>(offset);
+  const uint64_t read = clock.now_ns(kSystemCall) + static_cast<uint64_t>(offset);
   return before <= read && read <= by_system_call();
 }
 
