@@ -117,7 +117,7 @@ bool in_range(const E& e) {
   if constexpr (kIs<RpcIssued, E>) {
     return e.cause <= Cause::kProgram;
   } else if constexpr (kIs<RpcFinished, E>) {
-    return e.outcome >= RpcOutcome::kAnswered && e.outcome <= RpcOutcome::kGarbled &&
+    return e.outcome >= RpcOutcome::kAnswered && e.outcome <= RpcOutcome::kNotRead &&
            e.code_space <= CodeSpace::kRedis;
   } else if constexpr (kIs<FaultFired, E>) {
     return e.how <= static_cast<uint8_t>(FaultHow::kAttemptPasses) &&

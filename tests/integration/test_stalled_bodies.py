@@ -52,7 +52,7 @@ async function withTimeout(url, ms) {
 }
 require('http').createServer(async (request, response) => {
   try {
-    const answer = await withTimeout(process.argv[3], 2000);
+    const answer = await withTimeout(process.argv[3], 60000);
     await answer.json();
     response.end();
   } catch (e) { response.statusCode = 503; response.end(); }

@@ -167,6 +167,17 @@ TEST(Events, RpcFinalizedRoundTrips) {
   EXPECT_EQ(d.index, e.index);
 }
 
+TEST(Events, EveryEndingIsOneAndNothingElse) {
+  for (int value = 0; value < 256; ++value) {
+    RpcFinished finished;
+    finished.outcome = static_cast<RpcOutcome>(value);
+    uint8_t bytes[512];
+    const size_t size = encode(finished, bytes, sizeof bytes);
+    RpcFinished out;
+    EXPECT_EQ(decode(bytes, size, &out), outcome_name(finished.outcome) != "unknown") << value;
+  }
+}
+
 TEST(Events, NoLimitRoundTrips) {
   EXPECT_EQ(round_trip(NoLimit{.rpc = 5}).rpc, 5u);
 }
@@ -222,7 +233,7 @@ TEST(Events, ValuesOutsideOfTheirEnumerationAreRefused) {
   EXPECT_FALSE(refused(finished));
   finished.outcome = static_cast<RpcOutcome>(0);
   EXPECT_TRUE(refused(finished));
-  finished.outcome = static_cast<RpcOutcome>(7);
+  finished.outcome = static_cast<RpcOutcome>(8);
   EXPECT_TRUE(refused(finished));
   FaultFired fired;
   EXPECT_FALSE(refused(fired));

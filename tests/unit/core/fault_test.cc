@@ -247,14 +247,14 @@ TEST(FaultKinds, HaveOneRowEachAndAreFoundByTheirName) {
   for (const FaultKindRow& row : fault_kinds()) {
     EXPECT_FALSE(row.meaning.empty());
     const std::string text =
-        std::string(row.name) + (row.argument == FaultArgument::kStatus  ? ":500"
-                                 : row.argument == FaultArgument::kCode  ? ":ABORTED"
-                                 : row.argument == FaultArgument::kTime  ? ":5ms"
+        std::string(row.name) + (row.argument == FaultArgument::kStatus       ? ":500"
+                                 : row.argument == FaultArgument::kCode       ? ":ABORTED"
+                                 : row.argument == FaultArgument::kTime       ? ":5ms"
                                  : row.argument == FaultArgument::kTimeOrNone ? ":2s"
-                                 : row.argument == FaultArgument::kReply ? ":OOM"
-                                 : row.argument == FaultArgument::kDelta ? ":-3"
-                                 : row.argument == FaultArgument::kTls   ? ":unknown-ca"
-                                                                         : "");
+                                 : row.argument == FaultArgument::kReply      ? ":OOM"
+                                 : row.argument == FaultArgument::kDelta      ? ":-3"
+                                 : row.argument == FaultArgument::kTls        ? ":unknown-ca"
+                                                                              : "");
     EXPECT_EQ(parsed(text).kind, row.kind);
     EXPECT_EQ(parse_fault(text + ":after").ok(), row.can_be_after) << text;
     EXPECT_EQ(parse_fault(text + "@2").ok(), row.can_be_at_message) << text;
