@@ -62,7 +62,7 @@ def test_a_late_reply_that_is_taken_for_the_next_one_is_found(project):
     run = explore(project, "Exception", "latency:600ms")  # a cancellation is no Exception: the connection stays
     assert run.exit_code == 1 and run.executed == 4 and not run.test["skipped"], run
     (finding,) = run.test["findings"]
-    (fault,) = finding["minimal"]
+    (fault,) = finding["faults"]
     assert (fault["method"], fault["path"], fault["fault"]) == ("GET", "quota:*", "latency:600ms") and finding["reproduced"], finding
     # Its connection is not used in other executions, in which the name is late, or nothing is.
     seen = (project.directory / "seen").read_text().splitlines()
