@@ -90,7 +90,7 @@ TEST(FaultText, SaysWhatOnlyHttp2Has) {
   EXPECT_FALSE(changes_answer(parsed("grpc:ABORTED:after")));
   EXPECT_FALSE(changes_answer(parsed("goaway")));
   EXPECT_EQ(needs(parsed("reset")), FaultNeeds::kAnyRpc);
-  EXPECT_EQ(needs(parsed("latency:1s")), FaultNeeds::kHttp);
+  EXPECT_EQ(needs(parsed("latency:1s")), FaultNeeds::kHttpOrRedis);
   EXPECT_EQ(needs(parsed("latency:1s@1")), FaultNeeds::kGrpc);
   EXPECT_EQ(needs(parsed("no-trailers")), FaultNeeds::kGrpc);
 }
