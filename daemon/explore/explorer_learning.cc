@@ -130,7 +130,7 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
       lesson.rules.push_back(std::move(rule));
       continue;
     }
-    leave_out(rule, "it varies under faults; " + why, &lesson.unstable);
+    filibuster::leave_out(rule, "it varies under faults; " + why, &lesson.unstable);
     refused[rule.caller + " -> " + rule.service] = why;
   }
   const std::string under = to_line(faults);

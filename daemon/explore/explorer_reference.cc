@@ -138,7 +138,7 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
         report.variations.push_back(
             {rule.caller + " -> " + rule.service + " " + rule.method + " " + rule.path,
              "other fields in every comparison", Variation::Effect::kNotFaulted, "", "", false});
-        leave_out(rule, "other fields of it vary in every comparison", &unstable_);
+        filibuster::leave_out(rule, "other fields of it vary in every comparison", &unstable_);
       }
       break;
     }
