@@ -259,13 +259,13 @@ TEST(EventNames, AreDifferentAndNeverEmpty) {
     }
   }
   EXPECT_EQ(cause_name(static_cast<Cause>(7)), "unknown");
-  for (uint8_t i = 1; i <= 6; ++i) {
+  for (uint8_t i = 1; i <= 7; ++i) {
     EXPECT_NE(outcome_name(static_cast<RpcOutcome>(i)), "unknown");
     for (uint8_t j = 1; j < i; ++j) {
       EXPECT_NE(outcome_name(static_cast<RpcOutcome>(i)), outcome_name(static_cast<RpcOutcome>(j)));
     }
   }
-  EXPECT_EQ(outcome_name(static_cast<RpcOutcome>(7)), "unknown");
+  EXPECT_EQ(outcome_name(static_cast<RpcOutcome>(8)), "unknown");
   for (uint8_t i = 1; i <= 11; ++i) {
     const auto reason = static_cast<NotInterposedReason>(i);
     EXPECT_NE(reason_name(reason), "unknown");

@@ -12,6 +12,7 @@ std::string said_of_silent_users(const std::vector<AgentRecord>& agents) {
   ExecutionRecord record;
   RpcRecord& rpc = record.rpcs.emplace_back();
   rpc.service = "users";
+  rpc.open = false;
   rpc.outcome = RpcOutcome::kAnswered;
   const auto found = services_without_agent(config, record, agents);
   EXPECT_EQ(found.size(), 1u);
