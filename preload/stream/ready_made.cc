@@ -2,13 +2,11 @@
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cstddef>
 
 #include "preload/os/copies.h"
@@ -90,27 +88,38 @@ bool is_stream(int fd) {
 }
 
 constinit uint64_t g_inherited = 0;  // written before main
+constinit std::atomic<bool> g_waits{false};
 
-// What this program got by exec. One that has only files and pipes goes on without us; and so does one whose output alone is a
-// socket, to which a supervisor's log may listen. The numbers are looked at by one call, whether they are open or not.
+void note_given_stream() {
+  if (g_session.load(std::memory_order_relaxed) != nullptr) return;
+  g_waits.store(true, std::memory_order_relaxed);
+  note_stream_socket();
+}
+
+// What this program got by exec. One that has only files and pipes goes on without us, and meets no system call that a sandbox
+// would not let it make; and so does one whose output alone is a socket, to which a supervisor's log may listen.
 __attribute__((constructor)) void look_at_inherited() {
   constexpr int kLooked = 64;
   constexpr uint64_t kOutput = 1u << 1 | 1u << 2;
   if (is_inert_copy()) return;
-  rlimit limit{};
-  if (raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) != 0) return;
-  pollfd looked[kLooked];
-  const auto count = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, kLooked));
-  for (int fd = 0; fd < count; ++fd) looked[fd] = {fd, 0, 0};
-  const timespec at_once{};
-  if (raw_syscall(SYS_ppoll, looked, count, &at_once, nullptr, 8) < 0) return;
-  for (int fd = 0; fd < count; ++fd) {
-    if ((looked[fd].revents & POLLNVAL) == 0 && is_stream(fd)) g_inherited |= uint64_t{1} << fd;
+  for (int fd = 0; fd < kLooked; ++fd) {
+    struct stat status;
+    if (raw_syscall(SYS_fstat, fd, &status) == 0 && S_ISSOCK(status.st_mode) && is_stream(fd))
+      g_inherited |= uint64_t{1} << fd;
   }
-  if ((g_inherited & ~kOutput) != 0) note_stream_socket();
+  if ((g_inherited & ~kOutput) != 0) note_given_stream();
 }
 
 }  // namespace
+
+void made_stream_socket() {
+  note_stream_socket();
+  if (g_waits.load(std::memory_order_relaxed)) g_waits.store(false, std::memory_order_relaxed);
+}
+
+bool waits_for_given_stream() {
+  return g_waits.load(std::memory_order_relaxed);
+}
 
 void carries_descriptors(int fd) {
   const Pinned c = find(fd);
@@ -125,7 +134,7 @@ uint64_t inherited_streams() {
 
 void given(int fd) {
   forget(fd);
-  if (g_session.load(std::memory_order_relaxed) == nullptr && is_stream(fd)) note_stream_socket();
+  if (g_session.load(std::memory_order_relaxed) == nullptr && is_stream(fd)) note_given_stream();
 }
 
 }  // namespace filibuster::preload

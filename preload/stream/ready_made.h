@@ -34,6 +34,12 @@ void carries_descriptors(int fd);
 // The numbers below 64 that were stream sockets when this program began, as bits.
 uint64_t inherited_streams();
 
+// This process has made a stream socket, or accepted one: it is registered as soon as it moves any bytes, so that runtimes have
+// their helpers before it connects. One that was only given sockets waits until it moves bytes of one: it may be a shell, or an
+// interpreter that reads its files.
+void made_stream_socket();
+bool waits_for_given_stream();
+
 // This process was given `fd`, which may be anything: nothing is known of the number any more, and a stream socket is the first
 // sign that this process may belong to a session.
 void given(int fd);

@@ -155,8 +155,7 @@ Pinned classify(int fd, Noted noted) {
     set_mark(fd, kind == DescriptorKind::kDatagram ? Mark::kDatagram : Mark::kNotStream);
     return Pinned();
   }
-  // Only now: a program that reads a file while it starts is not registered by it.
-  note_stream_socket();
+  made_stream_socket();
   if (!attached()) return Pinned();
   if (kind == DescriptorKind::kListening) set_mark(fd, Mark::kListening);
   if (kind != DescriptorKind::kConnected) return Pinned();
@@ -265,6 +264,7 @@ Pinned follow(int fd) {
     }
   }
   if (generation == 0 || registration_failed()) return Pinned();
+  if (!waits_for_given_stream() && !attached()) return Pinned();
   return classify(fd, noted);
 }
 
@@ -318,7 +318,7 @@ void name_server(Connection& c, int fd) {
 void accepted(int listener, int fd) {
   forget(fd);
   // The listening socket may be one that somebody else has made.
-  note_stream_socket();
+  made_stream_socket();
   if (!session_present() || !own_process() || !attached()) return;
   if (!is_stream_socket(fd)) return;
   // A server's connection is named by our own address. The callers' ports tell nothing, and each would be

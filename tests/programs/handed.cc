@@ -11,6 +11,7 @@
 //   pidfd     a process that was forked before there was any socket takes each connection out of its parent's table
 //   asking    the connection to URL is descriptors 6 and 7 of a program of its own, which asks (UCSPI)
 #include <arpa/inet.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -198,6 +199,7 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   int ends[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return 1;
+  if (way == "pidfd") prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   if (way == "rights" || way == "pidfd") {
     if (fork() == 0) {
       close(ends[0]);
