@@ -20,7 +20,10 @@ Work declare_help(CLI::App& app) {
     if (asked == nullptr)
       return complain(kUsage,
                       "there is no subcommand '" + *verb + "' (`filibuster help` lists them)");
-    const std::string text = asked->help(verb->empty() ? "" : "filibuster " + *verb);
+    // Not App::help(), which says what the verb of this call does.
+    const std::string text = asked->get_formatter()->make_help(
+        asked, verb->empty() ? asked->get_name() : whole->get_name() + " " + *verb,
+        CLI::AppFormatMode::Normal);
     std::fputs(text.c_str(), stdout);
     return static_cast<int>(kNothingFound);
   };
