@@ -73,10 +73,13 @@ const char* variable_in(char* const* environment, std::string_view name) {
   return nullptr;
 }
 
+// What stands at the path may be no program: a pipe would wait for a writer, and a terminal become ours.
+constexpr int kLooking = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
 class OpenProgram {
  public:
   OpenProgram(int directory, const char* path)
-      : fd_(static_cast<int>(raw_syscall(SYS_openat, directory, path, O_RDONLY | O_CLOEXEC, 0))) {}
+      : fd_(static_cast<int>(raw_syscall(SYS_openat, directory, path, kLooking, 0))) {}
   ~OpenProgram() {
     if (fd_ >= 0) raw_syscall(SYS_close, fd_);
   }

@@ -38,6 +38,18 @@ def answer(connection):
     return int(head.split()[1]), body
 
 
+def ask(port, path, token=None):
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(request(path, token))
+        return answer(connection)
+
+
+def running_session(project):
+    """The session's number; None: no session runs."""
+    port, token = address(project)
+    return json.loads(ask(port, "/v1/status", token)[1])["session"]
+
+
 @pytest.fixture
 def session(project):
     """A session whose test waits for as long as there is a file `hold`."""
@@ -47,6 +59,7 @@ def session(project):
     hold = project.write("hold", "")
     process = project.start("run", "--json")
     wait_until(lambda: (project.root / "daemon.json").exists(), "the daemon serves")
+    wait_until(lambda: running_session(project), "the session runs")  # the daemon serves before that
     yield project
     hold.unlink()
     process.communicate(timeout=60)
@@ -84,32 +97,32 @@ def test_a_crowd_of_slow_connections_changes_nothing(project):
     assert (process.returncode, report["counts"], sorted(case["state"] for case in report["cases"]), report["findings"]) == shown(alone)
 
 
+WAITING, QUESTIONS = 200, 40
+
+
 def test_those_who_wait_for_news_and_those_who_keep_connections_hold_up_no_question(session):
     port, token = address(session)
-    (number,) = [json.loads(body)["session"] for _, body in [ask(port, "/v1/status", token)]]
+    news = request(f"/v1/sessions/{running_session(session)}/page?after=1000000", token)
     selector = selectors.DefaultSelector()
-    waiting = []
-    for _ in range(200):
-        connection = socket.create_connection(("127.0.0.1", port))
-        connection.sendall(request(f"/v1/sessions/{number}/page?after=1000000", token))
+    waiting = [socket.create_connection(("127.0.0.1", port)) for _ in range(WAITING)]
+    for connection in waiting:
+        connection.sendall(news)
         selector.register(connection, selectors.EVENT_READ)
-        waiting.append(connection)
     kept = []
-    for _ in range(40):
+    told = 0  # that there is no news, which takes the daemon a second
+    for _ in range(QUESTIONS):
         connection = socket.create_connection(("127.0.0.1", port))
         connection.sendall(request("/v1/status", token))
         assert answer(connection)[0] == 200
         kept.append(connection)
-    # With one set of threads for all, these would have waited for most of the 200.
-    assert len(selector.select(timeout=0)) < 100
+        for key, _ in selector.select(timeout=0):
+            assert answer(key.fileobj)[0] == 204
+            key.fileobj.sendall(news)
+            told += 1
+        # With one set of threads for all, each question would have waited until most of those who wait were told.
+        assert told < QUESTIONS * WAITING / 4
     for connection in waiting + kept:
         connection.close()
-
-
-def ask(port, path, token=None):
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(request(path, token))
-        return answer(connection)
 
 
 def test_requests_come_in_pieces_and_one_after_the_other(session):

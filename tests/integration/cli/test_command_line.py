@@ -104,9 +104,9 @@ def test_the_file_of_this_directory_is_sent_as_it_is(cli):
     (["analyze", "--proto", "nope.proto"], "nope.proto: No such file or directory"),
     (["analyze", "--openapi", "users=nope.yaml"], "nope.yaml: No such file or directory"),
     (["run", "--third-party", "pay=there", "--", "true"], "expected NAME=HOST:PORT"),
-    (["replay"], "FILE is required"),
+    (["replay"], "FINDING is required"),
     (["replay", "bin/filibusterd"], "bin/filibusterd:1:1: not valid JSON; expected a counterexample"),
-    (["replay", "absent.json"], "absent.json: No such file or directory (expected a counterexample"),
+    (["replay", "absent.json"], "there is no file absent.json, and no report of a run in .filibuster (expected the number or the id of a finding"),
     (["replay", "script.json"], "script.json: not a counterexample; expected a file that a run wrote"),
     (["replay", "x", "--", "true"], "takes no command"),
     ([], "subcommand is required"),
@@ -271,7 +271,7 @@ def test_every_verb_explains_itself_with_an_example(cli):
     ("run", "filibuster run [OPTIONS] [-- TEST [ARG...]]"),
     ("trace", "filibuster trace [OPTIONS] [-- TEST [ARG...]]"),
     ("doctor", "filibuster doctor [OPTIONS] [-- PROGRAM]"),
-    ("replay", "filibuster replay [OPTIONS] FILE"),
+    ("replay", "filibuster replay [OPTIONS] FINDING"),
 ])
 def test_the_usage_of_a_verb_shows_what_stands_after_the_dashes(cli, verb, usage):
     assert f"Usage: {usage}\n" in cli.run(verb, "--help").out
