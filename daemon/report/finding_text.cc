@@ -140,6 +140,7 @@ std::string what_fails(const Execution& execution) {
   if (execution.verdict == Verdict::kCrashed) what = "a service crashes";
   if (execution.verdict == Verdict::kTestTimeout) what = "the test does not end";
   if (execution.verdict == Verdict::kNoTimeout) what = "a caller waits without end";
+  if (execution.verdict == Verdict::kDoneTwice) what = "the server does a call twice";
   if (!execution.detail.empty()) what += " (" + redact(execution.detail) + ")";
   return what;
 }

@@ -40,6 +40,8 @@ enum class Saved : uint8_t {
   kTimeouts,       // TimeoutCounts
   kRefusals,       // RefusalCounts
   kObserved,       // ObservedAnswers
+  kAppearances,    // how often RPCs came that come in some executions only
+  kSentAgain,      // mutations that clients send again (explorer_mutations.cc)
   kCount,
 };
 
