@@ -157,9 +157,8 @@ bool names_library_command(const Config& config) {
 namespace {
 
 bool is_ignored(const Config& config, const std::string& service) {
-  return std::any_of(
-      config.services.begin(), config.services.end(),
-      [&](const ServiceConfig& one) { return one.name == service && one.ignored; });
+  return std::any_of(config.services.begin(), config.services.end(),
+                     [&](const ServiceConfig& one) { return one.name == service && one.ignored; });
 }
 
 const FaultRule* rule_for(const Config& config, const std::string& caller,

@@ -127,6 +127,8 @@ class Explorer {
   Result<bool> look_again(TestStarter::Start start);
   Result<bool> look_at(uint32_t lane, const std::function<Result<Attempt>()>& run);
   Result<bool> note_look(uint32_t lane, uint32_t number, Differences differences);
+  Result<void> close_drift(uint32_t number);
+  Result<void> load_drifts();
   uint32_t last_seen_as_before(const Differences& differences);
   void note_doubts();
   // As TestRun::attempt, with notes of what the executions showed.

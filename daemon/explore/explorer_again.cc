@@ -47,9 +47,7 @@ Result<bool> Explorer::look_again_at_the_end() {
   Result<bool> all = true;
   pool_->each_further([&](Lane& lane, TestRun& run) {
     if (!all.ok() || !all.value()) return;
-    all = look_at(lane.place().number, [&] {
-      return run.attempt({}, [](const Attempt&) {});
-    });
+    all = look_at(lane.place().number, [&] { return run.attempt({}, [](const Attempt&) {}); });
   });
   return all;
 }
@@ -57,7 +55,8 @@ Result<bool> Explorer::look_again_at_the_end() {
 Result<bool> Explorer::look_again(TestStarter::Start start) {
   const auto began = Clock::now();
   TestStarter::Start how = start;
-  auto looked = look_at(0, [&] { return attempt({}, std::exchange(how, TestStarter::Start::kPlain)); });
+  auto looked =
+      look_at(0, [&] { return attempt({}, std::exchange(how, TestStarter::Start::kPlain)); });
   since_look_ = 0;
   look_seconds_ += seconds_since(began);
   return looked;
@@ -85,8 +84,9 @@ Result<bool> Explorer::look_at(uint32_t lane, const std::function<Result<Attempt
     add_failure(one->judgement, &differences.what);
     if (!differences.what.empty()) continue;
     if (times > 0)
-      notes_.insert("execution " + std::to_string(first) +
-                    " without faults differed from the reference execution, and the next one did not");
+      notes_.insert(
+          "execution " + std::to_string(first) +
+          " without faults differed from the reference execution, and the next one did not");
     break;
   }
   return note_look(lane, number, std::move(differences));
@@ -96,8 +96,8 @@ Result<bool> Explorer::note_look(uint32_t lane, uint32_t number, Differences dif
   std::vector<Drift>& drifts = exploration_.report.again.drifts;
   const bool open = lane == 0 && !drifts.empty() && drifts.back().until == 0;
   if (differences.what.empty()) {
-    if (open) drifts.back().until = number;
     if (lane == 0) last_as_before_ = number;
+    if (auto closed = open ? close_drift(number) : Result<void>(); !closed) return closed.error();
     return true;
   }
   if (open) return true;  // it was told
@@ -109,11 +109,27 @@ Result<bool> Explorer::note_look(uint32_t lane, uint32_t number, Differences dif
     for (std::string& what : drift.what) what = "on lane " + std::to_string(lane) + ": " + what;
   }
   warn("the application changed during the exploration: without faults, " + drift.what.front() +
-       (drift.what.size() == 1 ? ""
-                               : ", and " + std::to_string(drift.what.size() - 1) + " more") +
+       (drift.what.size() == 1 ? "" : ", and " + std::to_string(drift.what.size() - 1) + " more") +
        "; since execution " + std::to_string(drift.after + 1) + " at the earliest");
   drifts.push_back(std::move(drift));
+  if (auto saved = store_->save(Saved::kDrifts, to_json(drifts)); !saved) return saved.error();
   return true;
+}
+
+// The execution of this number was as the reference execution. Also called when an exploration goes on, which it does only
+// where that is so.
+Result<void> Explorer::close_drift(uint32_t number) {
+  std::vector<Drift>& drifts = exploration_.report.again.drifts;
+  if (drifts.empty() || drifts.back().until != 0) return {};
+  drifts.back().until = number;
+  return store_->save(Saved::kDrifts, to_json(drifts));
+}
+
+Result<void> Explorer::load_drifts() {
+  auto text = store_->saved(Saved::kDrifts);
+  if (!text) return text.error();
+  exploration_.report.again.drifts = drifts_from(text.value().value_or("[]"));
+  return {};
 }
 
 // The number of the last execution of the search that still showed what has changed; where several things have, of the first

@@ -85,6 +85,7 @@ Result<void> Explorer::load_results() {
   if (auto loaded = load_tested(); !loaded) return loaded;
   if (auto loaded = load_appearances(); !loaded) return loaded;
   if (auto loaded = load_sent_again(); !loaded) return loaded;
+  if (auto loaded = load_drifts(); !loaded) return loaded;
   auto refusals = store_->saved(Saved::kRefusals);
   if (!refusals) return refusals.error();
   if (refusals.value()) refusals_.add_json(*refusals.value());
@@ -395,8 +396,7 @@ void Explorer::finish_report() {
   }
   if (std::any_of(report.variations.begin(), report.variations.end(),
                   [](const Variation& v) { return v.comes_and_goes; })) {
-    report.notes.push_back(
-        "RPCs that come in some executions only: " + std::string(kFreshStart));
+    report.notes.push_back("RPCs that come in some executions only: " + std::string(kFreshStart));
   }
   if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
   if (config_.reduce == Reduction::kOff) report.notes.push_back("reduction (ESR) was off");

@@ -23,8 +23,8 @@ Result<void> Explorer::note_sent_again(const ExecutionRecord& record) {
   for (const size_t at : retries::sent_again(record, groups, config_.retries.mutations)) {
     const RpcRecord& rpc = record.rpcs[at];
     // What is an attempt of a planned sequence gets no other faults.
-    if (rpc.attempt != 0 || !fault_applies(default_mutation_fault(), (rpc.flags & kRpcHttp2) != 0,
-                                           rpc.protocol()))
+    if (rpc.attempt != 0 ||
+        !fault_applies(default_mutation_fault(), (rpc.flags & kRpcHttp2) != 0, rpc.protocol()))
       continue;
     if (!default_set_decides(config_, caller_of(rpc), rpc.service, rpc.method, path_of(rpc),
                              rpc.protocol()))

@@ -225,6 +225,7 @@ Result<bool> Explorer::run_reference() {
   last_as_before_ = runs.back().record.execution;
   for (const ExecutionResult& run : runs) note_appearances(run.record);
   if (auto kept = keep_appearances(); !kept) return kept.error();
+  if (auto closed = close_drift(last_as_before_); !closed) return closed.error();
   return take_reference(runs[resumed ? 0 : reference_to_take(runs)]);
 }
 

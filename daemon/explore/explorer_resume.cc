@@ -268,6 +268,7 @@ Result<void> Explorer::begin_anew(const std::string& why) {
   exploration_.report.skipped.clear();
   exploration_.report.variations.clear();
   exploration_.report.proposed_masks.clear();
+  exploration_.report.again = {};
   proposed_.clear();
   restart_ = true;
   if (auto opened = open_store(); !opened) return opened;

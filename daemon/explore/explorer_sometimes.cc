@@ -22,9 +22,8 @@ constexpr uint32_t kMostMisses = 4;
 
 // Adds reference executions where something comes in some of them only. False: stopped.
 Result<bool> Explorer::tell_apart(const Nondeterminism& found, std::vector<ExecutionResult>* runs) {
-  const bool any =
-      std::any_of(found.variations.begin(), found.variations.end(),
-                  [](const Variation& variation) { return variation.comes_and_goes; });
+  const bool any = std::any_of(found.variations.begin(), found.variations.end(),
+                               [](const Variation& variation) { return variation.comes_and_goes; });
   if (!any || runs->size() >= kToTellApart) return true;
   return repeat_reference(kToTellApart, runs);
 }
@@ -162,8 +161,7 @@ void Explorer::tell_appearances() {
   for (Variation& row : report.variations) {
     const auto seen = appearances_.calls.find(row.rpc);
     if (!row.comes_and_goes || seen == appearances_.calls.end()) continue;
-    if (row.what.starts_with("seen in"))
-      row.what = seen_in(seen->second, appearances_.executions);
+    if (row.what.starts_with("seen in")) row.what = seen_in(seen->second, appearances_.executions);
     if (report.rpcs.tested.contains(row.rpc)) row.effect = Variation::Effect::kWhereItComes;
   }
   for (auto& [call, reason] : left_out_) {

@@ -21,7 +21,7 @@ struct Seen {
   const RpcRecord* rpc = nullptr;
   std::vector<const RpcRecord*> others;
   FieldSet varied;
-  uint32_t runs = 1;                // number of runs in which it appeared
+  uint32_t runs = 1;               // number of runs in which it appeared
   std::set<size_t> in_runs = {0};  // those
 };
 
@@ -440,10 +440,10 @@ class Finder {
 
   void missing(const RpcRecord& rpc, const std::set<size_t>& in_runs) {
     const std::string call = describe_rpc(rpc, rules_);
-    const std::string what =
-        is_in_all(call) ? "comes more often in " + std::to_string(in_runs.size()) + " of " +
-                              std::to_string(runs_.size()) + " executions"
-                        : seen_in(in_runs.size(), runs_.size());
+    const std::string what = is_in_all(call)
+                                 ? "comes more often in " + std::to_string(in_runs.size()) +
+                                       " of " + std::to_string(runs_.size()) + " executions"
+                                 : seen_in(in_runs.size(), runs_.size());
     const std::string why = why_sometimes(in_runs);
     out_.variations.push_back({call, what, Effect::kNotFaulted, why, "", true});
     out_.unstable.add_index(rpc.index, what + ": " + why);

@@ -136,8 +136,7 @@ std::string UnstableRpcs::to_json() const {
               {"indexes", indexes},
               {"stable", texts(stable_)},
               {"recurring", texts(recurring_)}}
-      .dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<UnstableRpcs> UnstableRpcs::from_json(const std::string& text) {

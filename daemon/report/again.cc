@@ -1,6 +1,7 @@
 #include "daemon/report/again.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "daemon/report/finding.h"
 #include "daemon/report/redact.h"
@@ -26,6 +27,30 @@ std::string findings_in_doubt(const TestReport& test, const Drift& drift) {
 }
 
 }  // namespace
+
+std::string to_json(const std::vector<Drift>& drifts) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Drift& drift : drifts)
+    out.push_back({drift.what, drift.after, drift.seen, drift.until});
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::vector<Drift> drifts_from(const std::string& text) {
+  std::vector<Drift> out;
+  try {
+    for (const auto& row : nlohmann::json::parse(text)) {
+      Drift drift;
+      row.at(0).get_to(drift.what);
+      row.at(1).get_to(drift.after);
+      row.at(2).get_to(drift.seen);
+      row.at(3).get_to(drift.until);
+      out.push_back(std::move(drift));
+    }
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+  return out;
+}
 
 std::string drift_text(const TestReport& test) {
   std::string out;

@@ -29,6 +29,10 @@ struct ReferenceAgain {
   std::vector<Drift> drifts;
 };
 
+// The rows of an interrupted exploration, as JSON; and those that can be read of such a text.
+std::string to_json(const std::vector<Drift>& drifts);
+std::vector<Drift> drifts_from(const std::string& text);
+
 // A few lines about each, for a person; "": the application was the same.
 std::string drift_text(const TestReport& test);
 

@@ -119,12 +119,9 @@ TestedRpcs RpcLedger::result(Rest rest) const {
 }
 
 std::string RpcLedger::to_json() const {
-  return Json{{"faulted", faulted_},
-              {"injected", injected_},
-              {"unconcluded", unconcluded_},
-              {"by_configuration", by_configuration_},
-              {"did_not_come", did_not_come_},
-              {"left_out", left_out_}}
+  return Json{{"faulted", faulted_},           {"injected", injected_},
+              {"unconcluded", unconcluded_},   {"by_configuration", by_configuration_},
+              {"did_not_come", did_not_come_}, {"left_out", left_out_}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -10,10 +10,10 @@ namespace filibuster {
 
 struct Variation {
   enum class Effect : uint8_t {
-    kNone,         // nothing: it makes no difference
-    kMasked,       // it is left out of indexes and answers
-    kNotFaulted,   // its RPC gets no fault
-    kStatusAlone,  // the answer counts by its status
+    kNone,          // nothing: it makes no difference
+    kMasked,        // it is left out of indexes and answers
+    kNotFaulted,    // its RPC gets no fault
+    kStatusAlone,   // the answer counts by its status
     kWhereItComes,  // its RPC gets its faults in the executions in which it comes
     kCount,
   };

@@ -315,8 +315,7 @@ std::string repetition_text(const ExecutionRecord& record, const Repeated& repea
          attempts + " of one call";
 }
 
-std::vector<size_t> sent_again(const ExecutionRecord& record,
-                               const std::vector<RetryGroup>& groups,
+std::vector<size_t> sent_again(const ExecutionRecord& record, const std::vector<RetryGroup>& groups,
                                const std::vector<MutationRule>& rules) {
   std::vector<size_t> out;
   for (const RetryGroup& group : groups) {

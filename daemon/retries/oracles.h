@@ -99,8 +99,7 @@ std::vector<Repeated> repeated_mutations(const ExecutionRecord& record,
 std::string repetition_text(const ExecutionRecord& record, const Repeated& repeated);
 
 // The positions of mutations that their client sent again, whatever came of them; each but the last of its call.
-std::vector<size_t> sent_again(const ExecutionRecord& record,
-                               const std::vector<RetryGroup>& groups,
+std::vector<size_t> sent_again(const ExecutionRecord& record, const std::vector<RetryGroup>& groups,
                                const std::vector<MutationRule>& rules);
 
 // One execution under faults.

@@ -166,8 +166,9 @@ std::string to_text(const SuiteResults& results) {
     }
   }
   if (!sometimes.empty()) sometimes.emplace_back(kFreshStart);
-  out += list(sometimes, "Calls that come in some executions only:",
-              [](const std::string& text) { return text; });
+  out += list(sometimes, "Calls that come in some executions only:", [](const std::string& text) {
+    return text;
+  });
   std::map<std::string, size_t> skipped;
   for (const FaultRow& row : results.faults) {
     if (!row.skipped.empty()) ++skipped[row.skipped];

@@ -243,8 +243,7 @@ void Search::State::schedule_at(uint32_t rpc, OutcomeId fault) {
     for (const auto& [other, with] : planned(place.from)) add_fault(&set, other, with);
     add_fault(&set, rpc, fault);
     if (fault_sets.contains(set)) continue;  // by an earlier part of the session
-    open_parents[place.from].open_children +=
-        schedule(place.from, rpc, place.position, fault, set);
+    open_parents[place.from].open_children += schedule(place.from, rpc, place.position, fault, set);
   }
 }
 

@@ -50,8 +50,7 @@ Result<void> Search::executed(AbstractId id, std::span<const ObservedRpc> rpcs) 
   return s.health();
 }
 
-Result<void> Search::State::undecided(AbstractId id, AbstractState state,
-                                      std::string_view reason) {
+Result<void> Search::State::undecided(AbstractId id, AbstractState state, std::string_view reason) {
   if (auto healthy = health(); !healthy) return healthy;
   if (id == kReference || id >= abstracts.size() || abstracts[id].state != AbstractState::kOpen) {
     return Error{"execution " + std::to_string(id) + " was not handed out, or was reported before"};

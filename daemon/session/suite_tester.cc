@@ -304,8 +304,7 @@ void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& 
     const std::string why = why_not(rpcs, rpc, unstable);
     if (is_new || why.empty()) row->why_not = why;
     if (!why.empty()) continue;
-    out->calls.emplace(site,
-                       SuiteCall{describe_for_report(rpcs, rpc), rpc, sometimes != nullptr});
+    out->calls.emplace(site, SuiteCall{describe_for_report(rpcs, rpc), rpc, sometimes != nullptr});
     row->seen = sometimes == nullptr ? "" : sometimes->reason;
   }
 }

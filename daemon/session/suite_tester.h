@@ -22,8 +22,8 @@ namespace filibuster {
 
 // The first call of a test at a call site that may get a fault.
 struct SuiteCall {
-  InjectedFault rpc;    // without a fault
-  RpcRecord reference;  // its first attempt in the reference execution
+  InjectedFault rpc;       // without a fault
+  RpcRecord reference;     // its first attempt in the reference execution
   bool sometimes = false;  // it comes in some executions only
 };
 
@@ -149,7 +149,8 @@ class SuiteTester {
   std::chrono::milliseconds hang_limit_{0};
   double control_seconds_ = 0;
   bool stopped_ = false;
-  std::set<std::string> did_not_come_;  // call sites whose call did not come when it was to have a fault
+  std::set<std::string>
+      did_not_come_;  // call sites whose call did not come when it was to have a fault
 };
 
 // Did the client end the call before an answer began? (Calls that come after the test's end do not count.)

@@ -41,6 +41,7 @@ enum class Saved : uint8_t {
   kRefusals,       // RefusalCounts
   kObserved,       // ObservedAnswers
   kAppearances,    // how often RPCs came that come in some executions only
+  kDrifts,         // times in which the application did not do what it did at first
   kSentAgain,      // mutations that clients send again (explorer_mutations.cc)
   kCount,
 };

@@ -77,8 +77,9 @@ TEST(Judgement, APassIsAFindingWhereTheServerDidTwiceWhatItMustDoOnce) {
   EXPECT_EQ(judgement.verdict, Verdict::kDoneTwice);
   EXPECT_TRUE(is_failure(judgement.verdict));
   EXPECT_EQ(verdict_name(judgement.verdict), "possible-silent-violation");
-  EXPECT_NE(judgement.detail.find("POST /orders succeeded at the server by attempt 1 and attempt 2"),
-            std::string::npos)
+  EXPECT_NE(
+      judgement.detail.find("POST /orders succeeded at the server by attempt 1 and attempt 2"),
+      std::string::npos)
       << judgement.detail;
   EXPECT_EQ(judge(twice("PUT"), {planned}).verdict, Verdict::kPassed);
   MutationRule once;

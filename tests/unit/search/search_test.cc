@@ -265,8 +265,8 @@ std::set<std::vector<std::pair<uint64_t, OutcomeId>>> executed_sets(
 TEST(Search, AFaultThatIsAllowedLaterIsTriedWhereverItWouldHaveBeen) {
   SearchOptions options;
   options.reduce = false;
-  const std::vector<ObservedRpc> from_the_start = {rpc(1, 9, {1}), rpc(2, 9, {2, 7}), rpc(3, 9, {3}),
-                                                   rpc(4, 9, {})},
+  const std::vector<ObservedRpc> from_the_start = {rpc(1, 9, {1}), rpc(2, 9, {2, 7}),
+                                                   rpc(3, 9, {3}), rpc(4, 9, {})},
                                  later = {rpc(1, 9, {1}), rpc(2, 9, {2}), rpc(3, 9, {3}),
                                           rpc(4, 9, {})};
   Search known(options, nullptr);
@@ -277,13 +277,14 @@ TEST(Search, AFaultThatIsAllowedLaterIsTriedWhereverItWouldHaveBeen) {
        {std::vector<PlannedFault>{{{7, 2}, 2}}, std::vector<PlannedFault>{{{7, 1}, 1}, {{7, 2}, 2}},
         std::vector<PlannedFault>{{{7, 1}, 1}, {{7, 2}, 2}, {{7, 3}, 3}}}) {
     Search search(options, nullptr);
-    EXPECT_EQ(executed_sets(search, later,
-                            [](Search& one) {
-                              EXPECT_TRUE(one.allow({7, 2}, 7).ok());
-                              EXPECT_TRUE(one.allow({7, 2}, 7).ok()) << "again";
-                              EXPECT_TRUE(one.allow({7, 4}, 7).ok()) << "it gets no fault";
-                            },
-                            with),
+    EXPECT_EQ(executed_sets(
+                  search, later,
+                  [](Search& one) {
+                    EXPECT_TRUE(one.allow({7, 2}, 7).ok());
+                    EXPECT_TRUE(one.allow({7, 2}, 7).ok()) << "again";
+                    EXPECT_TRUE(one.allow({7, 4}, 7).ok()) << "it gets no fault";
+                  },
+                  with),
               expected);
     EXPECT_EQ(search.counts().open, 0u);
   }
