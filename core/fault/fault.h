@@ -187,10 +187,6 @@ std::vector<FaultSpec> default_grpc_faults();
 // may need memory. `resource`: of MULTI the commands that the transaction holds, "SET user:*, INCR visits".
 std::vector<FaultSpec> default_redis_faults(std::string_view method, std::string_view resource);
 
-// What a request gets besides, whose client sends it again although it must not be done twice: the first attempt acts, and
-// its answer does not come; the next ones pass. A sequence, so that it comes only where the server has succeeded.
-FaultSpec default_mutation_fault();
-
 // Of TLS that nobody decrypts: refused, timeout, reset.
 std::vector<FaultSpec> default_sealed_faults();
 

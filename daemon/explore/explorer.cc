@@ -411,6 +411,7 @@ Exploration Explorer::explore() {
       notes_.insert("nothing to explore: " + exploration_.report.nothing_to_explore);
     }
     exploration_.stopped = !ended;
+    if (auto kept = keep_appearances(true); !kept) return kept;
     // A search that met a bound is finished, too: the next run of the same command begins anew. What the
     // time did not suffice for is left to the next run.
     if (ended && !exploration_.report.time_over) {

@@ -105,7 +105,7 @@ class Explorer {
   Result<bool> tell_apart(const Nondeterminism& found, std::vector<ExecutionResult>* runs);
   void note_appearances(const ExecutionRecord& record);
   void comes_again(const ExecutionRecord& record, Hash128 index);
-  Result<void> keep_appearances();
+  Result<void> keep_appearances(bool all = false);
   Result<void> load_appearances();
   size_t reference_to_take(const std::vector<ExecutionResult>& runs) const;
   const InjectedFault* did_not_come(const Dispatcher::Job& job,
@@ -260,6 +260,7 @@ class Explorer {
     uint32_t executions = 0;
     std::map<std::string, uint32_t> calls;  // by describe_rpc()
     std::map<Hash128, uint32_t> indexes;
+    bool kept = false;  // in the store, but for what was counted since
   } appearances_;
   // Executions in a row in which such an RPC was to have a fault, and did not come.
   std::map<Hash128, uint32_t> misses_;

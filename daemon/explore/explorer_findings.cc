@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/fault/attempts.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/explore/explorer.h"
 

@@ -2,6 +2,7 @@
 // was lost, no fault of the default set shows: where one was sent again in any execution, it gets one more.
 #include <nlohmann/json.hpp>
 
+#include "core/fault/attempts.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
 #include "daemon/explore/explorer.h"

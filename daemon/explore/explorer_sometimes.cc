@@ -17,6 +17,16 @@ constexpr size_t kToTellApart = 4;
 // So many executions in a row that were to have a fault at the RPC, and in which it did not come: no further one is tried
 // until it is seen again.
 constexpr uint32_t kMostMisses = 4;
+// RPCs that are counted. An application whose paths vary has new ones in each execution, which never come again.
+constexpr size_t kMostCounted = 10'000;
+
+// The count of `key`; nullptr: there is no room for another one.
+template <typename Key>
+uint32_t* counted(std::map<Key, uint32_t>* counts, const Key& key) {
+  const auto known = counts->find(key);
+  if (known != counts->end()) return &known->second;
+  return counts->size() < kMostCounted ? &(*counts)[key] : nullptr;
+}
 
 }  // namespace
 
@@ -39,15 +49,18 @@ void Explorer::note_appearances(const ExecutionRecord& record) {
     calls.insert(describe_rpc(rpc, masks_));
     indexes.insert(rpc.index);
   }
-  for (const std::string& call : calls) ++appearances_.calls[call];
+  for (const std::string& call : calls)
+    if (uint32_t* times = counted(&appearances_.calls, call)) ++*times;
   for (const Hash128 index : indexes) {
     misses_.erase(index);
-    if (++appearances_.indexes[index] == 2) comes_again(record, index);
+    uint32_t* times = counted(&appearances_.indexes, index);
+    if (times != nullptr && ++*times == 2) comes_again(record, index);
   }
 }
 
 void Explorer::comes_again(const ExecutionRecord& record, Hash128 index) {
   unstable_.comes_again(index);
+  appearances_.kept = false;
   const auto rpc = std::find_if(record.rpcs.begin(), record.rpcs.end(),
                                 [&](const RpcRecord& one) { return one.index == index; });
   const std::string call = describe_rpc(*rpc, masks_);
@@ -55,8 +68,11 @@ void Explorer::comes_again(const ExecutionRecord& record, Hash128 index) {
   ledger_.forget(redact(call));
 }
 
-Result<void> Explorer::keep_appearances() {
-  if (!unstable_.has_sometimes()) return {};
+// Called after each execution, and writes where a resumed exploration would go on otherwise. `all`: the counts, too, which
+// change with each.
+Result<void> Explorer::keep_appearances(bool all) {
+  if (!unstable_.has_sometimes() || (appearances_.kept && !all)) return {};
+  appearances_.kept = true;
   Json indexes = Json::object();
   for (const auto& [index, times] : appearances_.indexes) indexes[to_hex(index)] = times;
   if (auto saved = store_->save(Saved::kUnstable, unstable_.to_json()); !saved) return saved;

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/fault/attempts.h"
 #include "core/index/execution_index.h"
 #include "core/index/masks.h"
 #include "daemon/agents/call_name.h"

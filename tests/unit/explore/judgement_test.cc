@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/fault/attempts.h"
+
 namespace filibuster {
 namespace {
 
