@@ -320,10 +320,13 @@ std::vector<size_t> sent_again(const ExecutionRecord& record, const std::vector<
   std::vector<size_t> out;
   for (const RetryGroup& group : groups) {
     // Of an attempt that was refused nobody has seen the header fields: another one may have a key.
+    const bool seen = std::any_of(group.rpcs.begin(), group.rpcs.end(), [&](size_t at) {
+      return record.rpcs[at].outcome != RpcOutcome::kRefused;
+    });
     const bool unsafe = std::all_of(group.rpcs.begin(), group.rpcs.end(), [&](size_t at) {
       return is_unsafe_mutation(record.rpcs[at], rules);
     });
-    if (unsafe) out.insert(out.end(), group.rpcs.begin(), group.rpcs.end() - 1);
+    if (seen && unsafe) out.insert(out.end(), group.rpcs.begin(), group.rpcs.end() - 1);
   }
   return out;
 }

@@ -345,6 +345,7 @@ TEST(Oracles, WhatWasSentAgainIsEachMutationButTheLastOfItsCall) {
   refused.status = 0;
   EXPECT_EQ(of({refused, with_id(rpc("POST", "/a"), "idempotency-key", "1")}), Positions());
   EXPECT_EQ(of({refused, rpc("POST", "/a")}), Positions{0});
+  EXPECT_EQ(of({refused, refused}), Positions()) << "whether they have a key is not known";
 }
 
 TEST(Oracles, AnAnswerThatWasNotReadToItsEndIsASuccess) {
