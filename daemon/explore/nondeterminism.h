@@ -14,6 +14,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/agents/execution_record.h"
@@ -23,6 +24,16 @@
 #include "daemon/report/finding.h"
 
 namespace filibuster {
+
+// Why RPCs come in some executions only, as far as the executions in which they come say it.
+inline constexpr std::string_view kKept =
+    "the first execution alone makes it: is its answer kept (a cache)?";
+inline constexpr std::string_view kGrows =
+    "the first execution does not make it: does a state grow (a counter, a queue)?";
+inline constexpr std::string_view kComesAndGoes =
+    "it comes and goes: is an answer kept for a time, or does a state grow?";
+// "seen in 2 of 9 executions"
+std::string seen_in(size_t times, size_t executions);
 
 struct Nondeterminism {
   std::vector<Variation> variations;         // all that varied, for people

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/fault/attempts.h"
 #include "core/index/execution_index.h"
 #include "core/index/masks.h"
 #include "daemon/agents/call_name.h"
@@ -44,7 +45,8 @@ class SearchNames {
     std::string what;      // the RPC in words, without what varies
     bool dropped = false;  // the RPC is left out of the search
   };
-  Name of(const RpcRecord& rpc) {
+  // `described`: the RPC in words, without what is masked.
+  Name of(const RpcRecord& rpc, const std::string& described) {
     Name name{rpc.index, rpc.parent, {}, {}, false};
     if (unstable_.empty()) return name;
     const auto parent = names_.find(rpc.parent_rpc);
@@ -61,8 +63,10 @@ class SearchNames {
     }
     if (!name.left_out.empty()) {
       const bool varies = kind != nullptr && !kind->path.empty();
-      name.what = caller_of(rpc) + " -> " + rpc.service + " " +
-                  call_name(rpc, varies ? kind->path : path_of(rpc));
+      name.what = kind != nullptr && kind->sometimes
+                      ? described
+                      : caller_of(rpc) + " -> " + rpc.service + " " +
+                            call_name(rpc, varies ? kind->path : path_of(rpc));
       const Hash128 base = combine(combine(name.parent, hash_text(name.what)), rpc.stack);
       name.index = combine(base, ++times_[base]);
     }
@@ -201,6 +205,9 @@ Result<void> OutcomeTable::add_faults(const Config& config) {
       if (auto added = id(fault); !added) return added.error();
     }
   }
+  if (config.default_faults) {
+    if (auto added = id(default_mutation_fault()); !added) return added.error();
+  }
   return {};
 }
 
@@ -253,7 +260,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
       out.left_out.emplace(described, why_not_known(rpc));
       continue;
     }
-    const SearchNames::Name name = names.of(rpc);
+    const SearchNames::Name name = names.of(rpc, described);
     if (!name.left_out.empty()) {
       out.left_out.emplace(name.what, name.left_out);
       if (!configured) out.by_configuration.insert(name.what);
@@ -414,7 +421,8 @@ bool KnownRpcs::is_unordered(Hash128 place) {
 Result<void> KnownRpcs::learn_order(const ExecutionRecord& record, const UnstableRpcs& unstable) {
   std::unordered_map<Hash128, const RpcRecord*, Hash128Hasher> before;
   for (const RpcRecord& rpc : record.rpcs) {
-    const bool comes_when_it_likes = unstable.find(rpc) != nullptr;
+    const bool comes_when_it_likes =
+        unstable.find(rpc) != nullptr || unstable.comes_sometimes(rpc) != nullptr;
     for (const Hash128 place : places_of(rpc.parent, rpc.service, rpc.stack)) {
       const RpcRecord*& last = before[place];
       // RPCs are in order of issue, so one that is concurrent with any is concurrent with a neighbour.

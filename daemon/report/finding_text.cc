@@ -142,6 +142,7 @@ std::string what_fails(const Execution& execution) {
   if (execution.verdict == Verdict::kNoTimeout)
     what = execution.detail.find(kStillWaited) == std::string::npos ? "a caller waits without end"
                                                                     : "a caller waits on";
+  if (execution.verdict == Verdict::kDoneTwice) what = "the server does a call twice";
   if (!execution.detail.empty()) what += " (" + redact(execution.detail) + ")";
   return what;
 }
