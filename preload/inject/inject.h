@@ -78,12 +78,17 @@ void forget_replaced_slow(int fd);
 inline bool is_replaced(int fd) {
   return g_replaced_now.load(std::memory_order_relaxed) != 0 && is_replaced_slow(fd);
 }
+uint64_t stand_in_cookie_slow(int fd);
+// SO_COOKIE of the end of our pair that stands in the place of `fd`; 0: `fd` is not replaced.
+inline uint64_t stand_in_cookie(int fd) {
+  return g_replaced_now.load(std::memory_order_relaxed) != 0 ? stand_in_cookie_slow(fd) : 0;
+}
 // True for a replaced descriptor whose fault is an answer or a silence (not a reset: there the
 // original gives ECONNRESET, then EPIPE).
 inline bool swallows_writes(int fd) {
   return g_replaced_now.load(std::memory_order_relaxed) != 0 && swallows_writes_slow(fd);
 }
-// For a close of `fd`, or a dup2 onto it: forgets that it was replaced, and closes the held end.
+// For a close of `fd`, a dup2 onto it, or a number that turns out to be used anew: forgets that it was replaced, and closes the held end.
 inline void forget_replaced(int fd) {
   if (g_replaced_now.load(std::memory_order_relaxed) != 0) forget_replaced_slow(fd);
 }

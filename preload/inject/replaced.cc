@@ -145,6 +145,11 @@ bool is_replaced_slow(int fd) {
   return find_replaced(fd) != nullptr;
 }
 
+uint64_t stand_in_cookie_slow(int fd) {
+  const ReplacedEntry* entry = find_replaced(fd);
+  return entry == nullptr ? 0 : entry->cookie;
+}
+
 bool swallows_writes_slow(int fd) {
   const ReplacedEntry* entry = find_replaced(fd);
   return entry != nullptr && (entry->flags.load(std::memory_order_relaxed) & kEntrySwallows) != 0;
@@ -171,6 +176,7 @@ void duplicate_replaced(int from, int to) {
   if (source == nullptr) return;
   ReplacedEntry* copy = claim_replaced(to);
   if (copy == nullptr) return;
+  copy->cookie = source->cookie;
   copy->peer = source->peer;
   copy->local = source->local;
   copy->peer_size = source->peer_size;

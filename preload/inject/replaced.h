@@ -40,6 +40,7 @@ struct ReplacedEntry {
   // rest without a limit.
   std::atomic<bool> stalls;
   OpenCall stalled;
+  uint64_t cookie;  // of the socket that stands there: the number may be closed behind our back
   Records records;
   socklen_t peer_size;
   socklen_t local_size;

@@ -272,6 +272,7 @@ void forget(int fd) {
   if (!g_registry_used.load(std::memory_order_relaxed)) return;
   const Slot* entry = entry_of(fd, false);
   if (entry == nullptr || entry->load(std::memory_order_relaxed) == 0 || !own_process()) return;
+  forget_replaced(fd);
   set_mark(fd, Mark::kUnknown);
 }
 
