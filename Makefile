@@ -224,7 +224,8 @@ TEST_PACKAGES := libgtest-dev junit5 dpkg-dev python3-pytest python3-pytest-xdis
   libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libnetty-java libperfmark-java libguava-java \
   libjetty9-java libtomcat9-java libservlet-api-java ruby perl php-cli php-curl php-fpm wget openssl libssl-dev libgnutls28-dev haproxy apache2-bin \
   wget2 liblwp-protocol-https-perl puma ruby-async rsync openssh-client openssh-server postgresql-15 mariadb-server-core mariadb-client-core rabbitmq-server amqp-tools \
-  golang-go golang-google-grpc-dev golang-golang-x-net-dev protoc-gen-go-1-3 musl-tools ccache lld
+  golang-go golang-google-grpc-dev golang-golang-x-net-dev protoc-gen-go-1-3 musl-tools ccache lld \
+  libjemalloc2 libtcmalloc-minimal4 libeatmydata1 libfaketime libproxychains4 torsocks libasan8 libtsan2 libubsan1
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs) $(if $(shell command -v npm),,npm)
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev

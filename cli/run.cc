@@ -55,9 +55,9 @@ Work declare_run(CLI::App& app, std::vector<std::string>** attached) {
          "--fault", options->command_line.faults,
          "inject this at every RPC in place of the default set (repeatable): refused, reset, "
          "reset:after, timeout, timeout:after, status:503, 503, grpc:UNAVAILABLE; of HTTP/1.1 and gRPC answers "
-         "latency:300ms, partial-message, empty-message, corrupt-message; on HTTP/1.1 slow-body:2s, "
+         "latency:300ms, partial-message, empty-message, corrupt-message; on HTTP/1.1 slow-body, slow-body:2s, "
          "content-length:+10; on HTTP/2 stream-reset:CANCEL, goaway, no-trailers, "
-         "grpc:UNAVAILABLE@3 (after the third message); of commands to Redis redis:LOADING, redis:nil; of the handshake of TLS "
+         "grpc:UNAVAILABLE@3 (after the third message); of commands to Redis redis:LOADING, redis:nil, latency:300ms; of the handshake of TLS "
          "tls:certificate-expired, tls:unknown-ca, tls:handshake-timeout, tls:closed-without-notify")
       ->type_name("FAULT")
       ->allow_extra_args(false);

@@ -67,6 +67,7 @@ constexpr RawRow kRawFunctions[] = {
     {"getsockname", raw_function<SYS_getsockname>},
     {"getpeername", raw_function<SYS_getpeername>},
     {"shutdown", raw_function<SYS_shutdown>},
+    {"clock_gettime", raw_function<SYS_clock_gettime>},
     {"_Fork", not_there},
     {"closefrom", not_there},
     {"epoll_pwait2", not_there},

@@ -20,7 +20,7 @@ NATIVE_HELPERS := $(addprefix $(BUILD)/tests/programs/,relay probe)
 $(NATIVE_HELPERS:$(BUILD)/%=$(BUILD)/obj/%.o): PROGRAM_FLAGS = $(PLAIN_FLAGS) -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls
 $(NATIVE_HELPERS): PROGRAM_LIBS := -static-libstdc++ -static-libgcc
 # As the preload compiles it, with others in the place of what it calls.
-$(BUILD)/tests/inject_probe: $(BUILD)/obj/tests/integration/preload/inject_probe.o $(call objects,$(filter preload/inject/%,$(PRELOAD_SRC))) $(BUILD)/obj/preload/os/own_stack.o $(BUILD)/lib/libcore.a
+$(BUILD)/tests/inject_probe: $(BUILD)/obj/tests/integration/preload/inject_probe.o $(call objects,$(filter preload/inject/%,$(PRELOAD_SRC))) $(addprefix $(BUILD)/obj/preload/os/,clock.o own_stack.o) $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ -lpthread
 # Stands between real clients and servers and a hub with its relay.

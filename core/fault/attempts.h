@@ -41,6 +41,10 @@ uint32_t next_after(const Occasions& when);
 std::string why_no_sequence(const AttemptSequence& attempts);
 FaultSpec make_attempts(AttemptSequence attempts);
 
+// What a request gets besides its other default faults, whose client sends it again although it must not be done twice: the
+// first attempt acts, and its answer does not come; the next ones pass. As a sequence, it comes only where the server has succeeded.
+FaultSpec default_mutation_fault();
+
 // What attempt `number`, from 1, gets; nullptr: it passes.
 const FaultSpec* outcome_of(const AttemptSequence& attempts, uint32_t number);
 

@@ -1,4 +1,5 @@
 // What an RPC of each protocol gets where the configuration names no faults.
+#include "core/fault/attempts.h"
 #include "core/fault/fault.h"
 #include "core/resp/commands.h"
 
@@ -42,6 +43,15 @@ std::vector<FaultSpec> default_grpc_faults() {
     fault.code = code;
   }
   return faults;
+}
+
+FaultSpec default_mutation_fault() {
+  FaultSpec silence;
+  silence.kind = FaultKind::kTimeout;
+  silence.after_effect = true;
+  AttemptSequence attempts;
+  attempts.rules.push_back({std::move(silence), {1, 1, 1}});
+  return make_attempts(std::move(attempts));
 }
 
 std::vector<FaultSpec> default_sealed_faults() {

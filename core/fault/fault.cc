@@ -29,7 +29,7 @@ constexpr std::array<FaultKindRow, 16> kFaultKinds = {{
      "the stream is reset (RST_STREAM) with this error"},
     {FaultKind::kGoaway, "goaway", Argument::kNone, false, false, Needs::kHttp2,
      "the server leaves (GOAWAY) and has not taken the request"},
-    {FaultKind::kLatency, "latency", Argument::kTime, false, true, Needs::kHttp,
+    {FaultKind::kLatency, "latency", Argument::kTime, false, true, Needs::kHttpOrRedis,
      "the server's answer comes later"},
     {FaultKind::kPartialMessage, "partial-message", Argument::kNone, false, false, Needs::kAnswer,
      "half of the answer (of gRPC: of its first message), then its connection or stream ends"},
@@ -43,8 +43,8 @@ constexpr std::array<FaultKindRow, 16> kFaultKinds = {{
      "a command to Redis is answered with this error, or with a null"},
     {FaultKind::kContentLength, "content-length", Argument::kDelta, false, false, Needs::kHttp1,
      "the Content-Length of the answer is larger or smaller than its body"},
-    {FaultKind::kSlowBody, "slow-body", Argument::kTime, false, false, Needs::kHttp1,
-     "the body of the answer comes in pieces over this time"},
+    {FaultKind::kSlowBody, "slow-body", Argument::kTimeOrNone, false, false, Needs::kHttp1,
+     "the body of the answer comes in pieces over this time, or stops in its middle"},
     {FaultKind::kTls, "tls", Argument::kTls, false, false, Needs::kTls,
      "the handshake of its connection fails, as the client sees it"},
 }};
@@ -298,6 +298,10 @@ bool changes_answer(const FaultSpec& fault) {
   return changes_answer(fault.kind) || fault.at_message > 0;
 }
 
+bool stalls(const FaultSpec& fault) {
+  return fault.kind == FaultKind::kSlowBody && fault.latency_ms == 0;
+}
+
 FaultNeeds needs(const FaultSpec& fault) {
   if (fault.at_message > 0) return FaultNeeds::kGrpc;
   const FaultKindRow* row = row_of(fault.kind);
@@ -335,7 +339,7 @@ Result<FaultSpec> parse_fault(std::string_view text) {
     if (!reply) return not_a_fault(text, reply.error().message);
     fault.reply = std::move(reply).value();
   }
-  if (row->argument == Argument::kTime) {
+  if (row->argument == Argument::kTime || (row->argument == Argument::kTimeOrNone && more)) {
     if (!more) return not_a_fault(text, "the time is missing, as in latency:300ms");
     const auto time = parse_latency(take_part(&rest, &more));
     if (!time) return not_a_fault(text, time.error().message);
@@ -397,7 +401,8 @@ std::string to_text(const FaultSpec& fault) {
   if (row->argument == Argument::kError && fault.error != http2::ErrorCode::kInternalError) {
     text += ":" + std::string(http2::to_name(fault.error));
   }
-  if (row->argument == Argument::kTime) {
+  if (row->argument == Argument::kTime ||
+      (row->argument == Argument::kTimeOrNone && fault.latency_ms != 0)) {
     text += ":" + (fault.latency_ms % 1000 == 0 ? std::to_string(fault.latency_ms / 1000) + "s"
                                                 : std::to_string(fault.latency_ms) + "ms");
   }

@@ -7,11 +7,13 @@
 //   latency:300ms | partial-message | empty-message | corrupt-message
 // and, on HTTP/1.1 only:
 //   tls:certificate-expired | tls:unknown-ca | tls:handshake-timeout | tls:closed-without-notify
-//   content-length:+10 | content-length:-10 | slow-body:2s
+//   content-length:+10 | content-length:-10 | slow-body | slow-body:2s
 // and, on HTTP/2 only:
 //   stream-reset | stream-reset:CANCEL | stream-reset:CANCEL:after | goaway | no-trailers |
 //   grpc:UNAVAILABLE@3 | stream-reset@3 | latency:300ms@3
-// and, of commands to Redis only:
+// and, of commands to Redis:
+//   latency:300ms
+// and, of these only:
 //   redis:LOADING | redis:nil
 // and, of the attempts of one call (core/fault/attempts.h):
 //   timeout:after, 503, pass | 503 when=1..3 | 503 when=3+3
@@ -53,8 +55,8 @@ enum class FaultKind : uint8_t {
   kRedis = 13,           // an error reply made here, or a null
   // On HTTP/1.1 only.
   kContentLength = 14,  // the answer with another Content-Length than its body has
-  kSlowBody = 15,       // its head, then its body in pieces over a time
-  kTls = 16,            // the handshake of the connection that the RPC opens fails (TlsFault)
+  kSlowBody = 15,  // its head, then its body in pieces over a time, or half of it and then silence
+  kTls = 16,       // the handshake of the connection that the RPC opens fails (TlsFault)
   // The attempts of one call, each with its own outcome (core/fault/attempts.h). It has no row.
   kAttempts = 17,
 };
@@ -73,18 +75,29 @@ bool is_at_connect(FaultKind kind);
 
 enum class FaultArgument : uint8_t {
   kNone,
-  kStatus,  // "status:503"
-  kCode,    // "grpc:UNAVAILABLE", "grpc:14"
-  kError,   // "stream-reset:CANCEL" (RFC 9113 §7); may be left out
-  kTime,    // "latency:300ms", "latency:2s"
-  kDelta,   // "content-length:+10", "content-length:-10"
-  kReply,   // "redis:LOADING", "redis:nil"
-  kTls,     // "tls:unknown-ca"
+  kStatus,      // "status:503"
+  kCode,        // "grpc:UNAVAILABLE", "grpc:14"
+  kError,       // "stream-reset:CANCEL" (RFC 9113 §7); may be left out
+  kTime,        // "latency:300ms", "latency:2s"
+  kTimeOrNone,  // "slow-body:2s", "slow-body"
+  kDelta,       // "content-length:+10", "content-length:-10"
+  kReply,       // "redis:LOADING", "redis:nil"
+  kTls,         // "tls:unknown-ca"
 };
 
 // What an RPC has to be for a fault to mean anything there.
 // kAnswer: an answer of HTTP/1.1, or of gRPC. kTls: the first request of an encrypted connection.
-enum class FaultNeeds : uint8_t { kAnyRpc, kHttp, kHttp1, kHttp2, kAnswer, kGrpc, kRedis, kTls };
+enum class FaultNeeds : uint8_t {
+  kAnyRpc,
+  kHttp,
+  kHttpOrRedis,
+  kHttp1,
+  kHttp2,
+  kAnswer,
+  kGrpc,
+  kRedis,
+  kTls
+};
 
 struct FaultKindRow {
   FaultKind kind;
@@ -123,8 +136,8 @@ struct FaultSpec {
   // kRedis only: the code of the error reply, "LOADING" (`message` follows it); empty: a null instead.
   std::string reply;
   TlsFault tls = TlsFault::kNone;  // kTls only, and then never kNone
-  uint32_t latency_ms = 0;         // kLatency, kSlowBody: 1..kMaxLatencyMs
-  int32_t delta = 0;               // kContentLength only: not 0, at most kMaxDelta either way
+  uint32_t latency_ms = 0;   // kLatency, kSlowBody: 1..kMaxLatencyMs; of kSlowBody also 0 (stalls)
+  int32_t delta = 0;         // kContentLength only: not 0, at most kMaxDelta either way
   uint32_t at_message = 0;   // the fault follows this message of the answer, from 1; 0: no message
   AttemptSequence attempts;  // kAttempts only
   bool operator==(const FaultSpec&) const = default;
@@ -152,6 +165,8 @@ inline constexpr int32_t kMaxDelta = 1'000'000'000;
 // one that is made here.
 bool changes_answer(const FaultSpec& fault);
 bool changes_answer(FaultKind kind);
+// Does the body of the answer stop in its middle, until the caller gives up?
+bool stalls(const FaultSpec& fault);
 // What an RPC has to be for this fault: what its kind needs, and a gRPC call where "@3" needs messages.
 FaultNeeds needs(const FaultSpec& fault);
 

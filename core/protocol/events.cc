@@ -84,6 +84,8 @@ bool fields(E& e, V& v) {
     return v(e.rpc) && v(e.outcome) && v(e.injected) && v(e.status) && v(e.grpc_status) &&
            v(e.error) && v(e.stream_error) && v(e.body) && v(e.body_size) && v(e.body_sample) &&
            v(e.grpc_message) && v(e.code_space) && v(e.code) && v(e.begun);
+  } else if constexpr (kIs<NoLimit, E>) {
+    return v(e.rpc);
   } else if constexpr (kIs<IncomingFinished, E>) {
     return v(e.rpc) && v(e.status) && v(e.grpc_status);
   } else if constexpr (kIs<FaultFired, E>) {
@@ -115,7 +117,7 @@ bool in_range(const E& e) {
   if constexpr (kIs<RpcIssued, E>) {
     return e.cause <= Cause::kProgram;
   } else if constexpr (kIs<RpcFinished, E>) {
-    return e.outcome >= RpcOutcome::kAnswered && e.outcome <= RpcOutcome::kGarbled &&
+    return e.outcome >= RpcOutcome::kAnswered && e.outcome <= RpcOutcome::kNotRead &&
            e.code_space <= CodeSpace::kRedis;
   } else if constexpr (kIs<FaultFired, E>) {
     return e.how <= static_cast<uint8_t>(FaultHow::kAttemptPasses) &&
@@ -207,6 +209,8 @@ std::string_view outcome_name(RpcOutcome outcome) {
       return "timed-out";
     case RpcOutcome::kGarbled:
       return "garbled";
+    case RpcOutcome::kNotRead:
+      return "not-read";
   }
   return "unknown";
 }

@@ -26,6 +26,7 @@ enum class EventType : uint16_t {
   kRpcFields = 10,       // the fields of a body, where the session asks for them
   kUnseenRequests = 11,  // requests went over a connection that is being retired
   kRpcBody = 12,         // what a request sent of its body after kRpcIssued
+  kNoLimit = 13,         // a thread waits without a limit for what a fault holds back
 };
 
 // How the parent of an RPC was found (docs/laws.md, law 3).
@@ -93,6 +94,9 @@ enum class RpcOutcome : uint8_t {
   kClosed,        // EOF before the answer was complete
   kTimedOut,      // the caller gave up: closed its side with no answer
   kGarbled,       // what came is no answer in the protocol of the RPC
+  // The caller read the head of an answer, did not wait for the rest, and closed its side: `status` and
+  // `begun` are that of the head.
+  kNotRead,
 };
 std::string_view outcome_name(RpcOutcome outcome);
 
@@ -247,6 +251,12 @@ struct RpcBody {
   std::string_view body;
 };
 
+// A thread of the caller waits for the rest of the answer to this RPC, for nothing else, and without a limit. The rest is what a
+// fault of ours holds back, so it never comes.
+struct NoLimit {
+  uint64_t rpc = 0;
+};
+
 // Requests that went over an HTTP/2 connection that was open before the session and whose client is
 // being told to open another one. They were not seen, or, on a connection that an earlier session's
 // relay has ended, the client tries them again. So this execution does not show what others will show.
@@ -262,7 +272,8 @@ inline constexpr size_t kMaxEvent = 64 * 1024;
 // Every event that is encoded, once.
 #define FILIBUSTER_EVENTS(Do)                                                                  \
   Do(RpcIssued) Do(RpcReceived) Do(RpcFinished) Do(IncomingFinished) Do(FaultFired) Do(Listen) \
-      Do(NotInterposed) Do(RpcFinalized) Do(Note) Do(RpcFields) Do(UnseenRequests) Do(RpcBody)
+      Do(NotInterposed) Do(RpcFinalized) Do(Note) Do(RpcFields) Do(UnseenRequests) Do(RpcBody) \
+          Do(NoLimit)
 #define FILIBUSTER_EVENT(Type)                                 \
   size_t encode(const Type& event, uint8_t* out, size_t size); \
   bool decode(const uint8_t* data, size_t size, Type* out);

@@ -49,6 +49,7 @@ struct PlanEntry {
   uint8_t tls;   // TlsFault
   uint8_t after_effect;
   uint16_t status;
+  uint8_t stalls;  // kSlowBody: the body stops in its middle (stalls(FaultSpec))
   // kStatus: rendered HTTP response in `blob` (with body). kRedis: the line of an error reply, without
   // its '-' and its line end; of `redis:nil` empty.
   uint32_t blob_offset;
@@ -155,7 +156,7 @@ struct LaneMemory {
   uint32_t max_held_body;   // bytes; larger or unknown bodies go out under a preliminary index
   uint32_t payload_sample;  // bytes of query + body copied into events
 
-  std::atomic<uint64_t> lease_ns;   // CLOCK_MONOTONIC of the last renewal (every 100 ms)
+  std::atomic<uint64_t> lease_ns;   // time of the last renewal (shared_clock.h; every 100 ms)
   std::atomic<uint32_t> state;      // LaneState
   std::atomic<uint32_t> execution;  // from 1; 0 before the first
   // Seqlock over plan, plan_count and blob: odd while the daemon writes.

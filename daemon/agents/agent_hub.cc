@@ -82,6 +82,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   int turn_ms(int calm_turns) const;
   void handle(uint64_t data, uint32_t events);
   void listens(const EventSource& agent, const Listen& listen) override;
+  void waits_without_limit(uint64_t rpc) override;
   bool take_hand_off(const EventSource& agent, Message* message) override;
   void agent_ended(uint32_t agent) override;
   void names_changed(const std::string& note, bool changed, uint16_t port,
@@ -260,6 +261,10 @@ void Hub::handle(uint64_t data, uint32_t events) {
 
 bool Hub::take_hand_off(const EventSource& agent, Message* message) {
   return hand_offs_->take(agent, message, clock_ns());
+}
+
+void Hub::waits_without_limit(uint64_t rpc) {
+  hand_offs_->waits_without_limit(rpc);
 }
 
 void Hub::agent_ended(uint32_t agent) {

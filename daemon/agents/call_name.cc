@@ -103,6 +103,7 @@ std::string ending_name(const RpcRecord& rpc) {
     if (code.empty() || rpc.status != 200) return std::to_string(rpc.status);
     return std::string(code) + (rpc.grpc_message.empty() ? "" : " \"" + rpc.grpc_message + "\"");
   }
+  if (rpc.outcome == RpcOutcome::kNotRead) return std::to_string(rpc.status) + ", not read";
   const std::string error = stream_error_name(rpc);
   return std::string(outcome_name(rpc.outcome)) + (error.empty() ? "" : " (" + error + ")") +
          (rpc.begun == 0 ? "" : " within an answer of status " + std::to_string(rpc.begun));

@@ -357,6 +357,7 @@ ConnectedAgents::Drained ConnectedAgents::drain(Agent* agent) {
   const RingReader::State state = agent->ring->drain(
       [&](const EventHead& head, std::span<const uint8_t> payload) {
         if (head.type == static_cast<uint16_t>(EventType::kListen)) listens(*agent, payload);
+        if (head.type == static_cast<uint16_t>(EventType::kNoLimit)) waits(*agent, payload);
         sound = hub_.recorder->event(agent->source, head, payload) && sound;
       },
       &out.events);
@@ -391,6 +392,12 @@ void ConnectedAgents::listens(const Agent& agent, std::span<const uint8_t> paylo
     return;
   }
   hub_.host->listens(agent.source, listen);
+}
+
+void ConnectedAgents::waits(const Agent& agent, std::span<const uint8_t> payload) {
+  NoLimit event;
+  if (decode(payload.data(), payload.size(), &event) && event.rpc >> 32 == agent.source.agent)
+    hub_.host->waits_without_limit(event.rpc);
 }
 
 void ConnectedAgents::note_dropped() {

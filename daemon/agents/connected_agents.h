@@ -31,6 +31,8 @@ class ConnectedAgents {
    public:
     // The agent's process listens at the address that `listen` names.
     virtual void listens(const EventSource& agent, const Listen& listen) = 0;
+    // What a fault of this RPC of the agent holds back is waited for without a limit.
+    virtual void waits_without_limit(uint64_t rpc) = 0;
     // A message that comes after the Hello. False: it makes no sense.
     virtual bool take_hand_off(const EventSource& agent, Message* message) = 0;
     // Nothing more comes from the agent, which may never have been registered.
@@ -123,6 +125,7 @@ class ConnectedAgents {
   void forget_unheard(uint32_t pid);
   Drained drain(Agent* agent);
   void listens(const Agent& agent, std::span<const uint8_t> payload);
+  void waits(const Agent& agent, std::span<const uint8_t> payload);
 
   const Surroundings hub_;
   Agents agents_;

@@ -83,9 +83,13 @@ struct RpcRecord {
   bool is_grpc() const { return protocol() == Protocol::kGrpc; }
   bool is_redis() const { return protocol() == Protocol::kRedis; }
   bool is_sealed() const { return protocol() == Protocol::kSealed; }
+  // The caller knows how the RPC was answered, and has read the answer or left it.
+  bool answered() const {
+    return !open && (outcome == RpcOutcome::kAnswered || outcome == RpcOutcome::kNotRead);
+  }
   // The RPC was answered, and the answer is a failure.
   bool failed() const {
-    return outcome == RpcOutcome::kAnswered && !open &&
+    return answered() &&
            (status >= 400 || (is_grpc() && grpc_status != 0) || code_space == CodeSpace::kRedis);
   }
   // A refusal was planned, but the connection was open: the caller saw a reset.

@@ -128,6 +128,17 @@ struct Finisher::Connection {
   std::string request;     // kChange: what the application has sent, and the server not yet taken
   bool server_is_full = false;  // its socket takes no more for now
   bool answered = false;        // `answer` is sent: the application's close is awaited
+  bool stalls = false;          // `answer` is the half of one, and nothing follows it
+  bool stalled() const { return stalls && sent == answer.size(); }
+  // What the hang limit ends. What was answered needs no word, nor does a silence whose caller has given up.
+  HangLimit::Reached reached() const {
+    using Reached = HangLimit::Reached;
+    if (answered) return Reached::kNot;
+    if (real.valid()) return Reached::kByAnswer;
+    if (!stalled() && (passes || sends_answer(hand_off.kind))) return Reached::kByReader;
+    if (app_half_closed) return Reached::kNot;
+    return stalled() ? Reached::kByStall : Reached::kBySilence;
+  }
   bool app_half_closed = false;
   uint64_t limit_ns = 0;
   uint64_t deadline_ns = 0;
@@ -298,7 +309,11 @@ bool Finisher::change(uint64_t number, Connection* connection) {
     return false;
   }
   connection->answer = std::move(rendered.bytes);
+  connection->stalls = rendered.stalls;
   const uint64_t now_ns = clock_ns();
+  // The caller's time begins with the answer.
+  if (rendered.stalls)
+    connection->deadline_ns = std::max(connection->deadline_ns, now_ns + connection->limit_ns);
   for (const Http1Answer::Step& step : rendered.steps) {
     if (step.wait_ns == 0) {
       connection->allowed = step.end;
@@ -325,6 +340,7 @@ bool Finisher::send_answer(uint64_t number, Connection* connection) {
     connection->sent += static_cast<size_t>(size);
   }
   if (connection->sent < answer.size()) return true;  // the next step sends more
+  if (connection->stalls) return true;
   // The end is not closed yet: closing it with unread input would reset the connection and take the
   // answer away before the application has read it.
   ::shutdown(connection->held.get(), SHUT_WR);
@@ -342,6 +358,17 @@ void Finisher::discard_input(Connection* connection) {
     if (size <= 0) return;
     budget -= std::min(budget, static_cast<size_t>(size));
   }
+}
+
+void Finisher::waits_without_limit(uint64_t rpc) {
+  const auto place = std::find_if(connections_.begin(), connections_.end(), [rpc](const auto& row) {
+    return row.second->hand_off.rpc == rpc && row.second->stalled();
+  });
+  if (place == connections_.end()) return;
+  Connection& connection = *place->second;
+  report_(connection.hand_off.execution, rpc, {HangLimit::Reached::kNoLimit, connection.limit_ns});
+  close_with_reset(std::move(connection.held));
+  connections_.erase(place);
 }
 
 void Finisher::expire(uint64_t now_ns) {
@@ -364,14 +391,8 @@ void Finisher::expire(uint64_t now_ns) {
   for (const uint64_t number : over) {
     Connection& connection = *connections_.at(number);
     const HandOff& hand_off = connection.hand_off;
-    // What was answered needs no word, nor does a silence whose caller has given up.
-    using Reached = HangLimit::Reached;
-    const Reached reached = connection.answered                                ? Reached::kNot
-                            : connection.real.valid()                          ? Reached::kByAnswer
-                            : connection.passes || sends_answer(hand_off.kind) ? Reached::kByReader
-                            : connection.app_half_closed                       ? Reached::kNot
-                                                         : Reached::kBySilence;
-    if (reached != Reached::kNot)
+    const HangLimit::Reached reached = connection.reached();
+    if (reached != HangLimit::Reached::kNot)
       report_(hand_off.execution, hand_off.rpc, {reached, connection.limit_ns});
     if (!connection.answered) close_with_reset(std::move(connection.held));
     connections_.erase(number);

@@ -41,6 +41,9 @@ class Finisher {
             uint64_t hang_limit_ns, uint64_t now_ns);
   // epoll reported `events` for `data` (without our tag).
   void ready(uint64_t data, uint32_t events);
+  // A thread of the caller waits without a limit for the rest of the answer to this RPC, of which the fault has sent half: the
+  // connection ends at once, and the reason is reported.
+  void waits_without_limit(uint64_t rpc);
   // Ends the connections that reached their limit, and reports why.
   void expire(uint64_t now_ns);
   // CLOCK_MONOTONIC of the next limit; 0: none.

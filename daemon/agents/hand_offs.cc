@@ -66,12 +66,14 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
       recorder_->lost(agent.name() + ": asked for the answer of a fault that has none in the plan");
       return true;
     }
-    if (changes && hand_off.protocol == static_cast<uint8_t>(Protocol::kSealed)) {
+    // What comes on these connections behind the answer is carried, too.
+    if (changes && (hand_off.protocol == static_cast<uint8_t>(Protocol::kSealed) ||
+                    hand_off.protocol == static_cast<uint8_t>(Protocol::kRedis))) {
       constexpr uint64_t kNsPerMs = 1'000'000;
       const uint64_t latency_ns = fault->latency_ms * kNsPerMs;
       if (!late_.take(hand_off, std::move(held), std::move(real), latency_ns,
                       now_ns + hang_limit_ns() + patience_ns()))
-        recorder_->lost(agent.name() + ": an encrypted answer could not be passed on late");
+        recorder_->lost(agent.name() + ": an answer could not be passed on late");
       return true;
     }
     if (changes) {

@@ -37,6 +37,8 @@ class HandOffs final : RelayHost {
     }
   }
   void relay_ready(uint64_t number, uint64_t now_ns) { relays_.ready(number, now_ns); }
+  // A thread waits without a limit for the rest of the answer to this RPC, which a fault holds back.
+  void waits_without_limit(uint64_t rpc) { finisher_.waits_without_limit(rpc); }
   void expire(uint64_t now_ns);
   // CLOCK_MONOTONIC of the next limit; 0: none.
   uint64_t next_deadline_ns() const;

@@ -93,7 +93,9 @@ Http1Answer::Rendered Http1Answer::render(const FaultSpec& fault) const {
 
   std::string body = body_;
   auto length = static_cast<int64_t>(body.size());
-  if (fault.kind == FaultKind::kPartialMessage) body.resize(body.size() / 2);
+  out.stalls = stalls(fault);
+  // (The caller's agent tells by the same half when nothing more comes: http1.cc.)
+  if (fault.kind == FaultKind::kPartialMessage || out.stalls) body.resize(body.size() / 2);
   if (fault.kind == FaultKind::kEmptyMessage) {
     body.clear();
     length = 0;
@@ -119,7 +121,7 @@ Http1Answer::Rendered Http1Answer::render(const FaultSpec& fault) const {
   out.bytes += body;
 
   const uint64_t time_ns = fault.latency_ms * uint64_t{1'000'000};
-  if (fault.kind != FaultKind::kSlowBody) {
+  if (fault.kind != FaultKind::kSlowBody || out.stalls) {
     out.steps.push_back({out.bytes.size(), fault.kind == FaultKind::kLatency ? time_ns : 0});
     return out;
   }

@@ -36,6 +36,7 @@ class Http1Answer final : http1::Handler {
   struct Rendered {
     std::string bytes;
     std::vector<Step> steps;  // in order; the last one ends with the bytes
+    bool stalls = false;      // nothing follows, and the connection does not end either
     std::string problem;      // why the fault cannot be in this answer; then there are no bytes
   };
   // kNone: the answer passes as it is. The answer says `Connection: close`, since the connection ends behind it.

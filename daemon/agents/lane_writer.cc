@@ -111,6 +111,7 @@ Result<void> LaneWriter::write_plan(std::span<const PlannedRpcFault> rows) {
     entry.after_effect = row.fault.after_effect ? 1 : 0;
     entry.status = row.fault.status;
     entry.tls = static_cast<uint8_t>(row.fault.tls);
+    entry.stalls = stalls(row.fault) ? 1 : 0;
     entry.id = static_cast<uint32_t>(entries.size());
     // Answers over HTTP/2, gRPC statuses among them, are made by the relay, which has the FaultSpec.
     const bool is_status = row.fault.kind == FaultKind::kStatus;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/resp/command_parser.h"
+#include "core/rpc/protocol.h"
 #include "daemon/relay/byte_queue.h"
 
 namespace filibuster {
@@ -37,6 +39,23 @@ struct LatePassages::Direction {
   bool passed = false;  // and `to` was told
 };
 
+// Counts the commands that a client sends.
+class CommandCount final : resp::CommandHandler {
+ public:
+  // False: these are no commands, or more than `most` of them have begun.
+  bool feed(std::string_view bytes, uint32_t most) {
+    const resp::CommandState state = parser_.feed(bytes.data(), bytes.size());
+    const uint32_t begun = whole_ + (state == resp::CommandState::kStart ? 0 : 1);
+    return state != resp::CommandState::kInvalid && begun <= most;
+  }
+
+ private:
+  void on_command(const resp::Command&, size_t) override { ++whole_; }
+
+  uint32_t whole_ = 0;
+  resp::CommandParser parser_{this};
+};
+
 struct LatePassages::Passage {
   Passage(uint64_t number_, const HandOff& hand_off_, UniqueFd held_, UniqueFd real_)
       : number(number_),
@@ -54,6 +73,8 @@ struct LatePassages::Passage {
   uint64_t latency_ns = 0, deadline_ns = 0;
   uint64_t due_ns = 0;  // when what the server has sent may pass; 0: it has sent nothing yet
   bool waits = true;
+  CommandCount commands;    // of a connection to Redis
+  bool sent_ahead = false;  // more than those whose replies are late, while these were awaited
 };
 
 LatePassages::LatePassages(int epoll_fd, uint64_t tag, Silent silent)
@@ -130,7 +151,13 @@ bool LatePassages::move(Passage* passage, Direction* direction) {
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return would_block(errno);
     if (size == 0) direction->ended = true;
-    direction->waiting.append({buffer, static_cast<size_t>(size)});
+    const std::string_view bytes(buffer, static_cast<size_t>(size));
+    direction->waiting.append(bytes);
+    const HandOff& hand_off = passage->hand_off;
+    if (direction == &passage->up && passage->waits &&
+        hand_off.protocol == static_cast<uint8_t>(Protocol::kRedis) &&
+        !passage->commands.feed(bytes, hand_off.replies))
+      passage->sent_ahead = true;
     budget -= std::min(budget, static_cast<size_t>(size));
   }
   // Asked anew, epoll tells at once that there is more.
@@ -165,7 +192,8 @@ uint64_t LatePassages::next_deadline_ns() const {
 void LatePassages::end_execution(uint32_t execution) {
   std::erase_if(passages_, [&](auto& row) {
     Passage& passage = *row.second;
-    if (!passage.waits || passage.hand_off.execution != execution) return false;
+    if (passage.hand_off.execution != execution || !(passage.waits || passage.sent_ahead))
+      return false;
     close_with_reset(std::move(passage.held));
     return true;
   });

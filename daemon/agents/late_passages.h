@@ -1,6 +1,7 @@
-// Connections that nobody decrypts, on which the server's answer is to come later (latency): they are carried between the
-// application and its server, and what the server sends first waits. From then on they are carried until an end closes. All
-// sockets are non-blocking and watched by the hub's epoll set; the caller serialises the calls.
+// Connections on which the server's answer is to come later (latency), and which go on behind it: those that nobody decrypts, and
+// those to Redis. They are carried between the application and its server, and what the server sends first waits. From then on
+// they are carried until an end closes. All sockets are non-blocking and watched by the hub's epoll set; the caller serialises
+// the calls.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,9 @@ class LatePassages {
   void expire(uint64_t now_ns);
   // CLOCK_MONOTONIC; 0: none.
   uint64_t next_deadline_ns() const;
-  // Resets what still waits of this execution. What is carried already goes on: its client may keep it.
+  // Resets what still waits of this execution. What is carried already goes on: its client may keep it. A connection to
+  // Redis on which further commands were sent before the late reply came is reset, too: if its client had given the late
+  // one up, it takes each reply for that of another command from then on, in later executions as well.
   void end_execution(uint32_t execution);
 
  private:

@@ -117,8 +117,9 @@ bool Recorder::event(const EventSource& source, const EventHead& head,
     case EventType::kRpcBody:
       return take<RpcBody>(source, head, payload);
     case EventType::kListen:
+    case EventType::kNoLimit:
     case EventType::kFiller:
-      return true;  // the hub reads kListen, for its table of targets
+      return true;  // the hub reads kListen, for its table of targets, and kNoLimit, for its hand-offs
   }
   return true;  // an event of a later minor version
 }
@@ -328,7 +329,8 @@ void Recorder::on(const EventSource& source, const EventHead& head, const FaultF
     ++planned.fired;
     entry->record.injected = true;
     entry->record.fault = row.fault;
-    if (entry->record.fault.kind == FaultKind::kTimeout &&
+    const FaultKind kind = entry->record.fault.kind;
+    if ((kind == FaultKind::kTimeout || kind == FaultKind::kLatency) &&
         entry->record.protocol() == Protocol::kRedis)
       silent_commands_.push_back(event.rpc);
     // The fault fired under a preliminary index; the plan knows the final one.
@@ -455,7 +457,7 @@ void Recorder::hang_limit(uint32_t execution, uint64_t rpc, const HangLimit& lim
   const auto cause = entries_.find(record.parent_rpc);
   const bool cause_is_over = cause != entries_.end() && cause->second.receivers.empty() &&
                              !cause->second.record.received_by.empty();
-  if (limit.has_no_timeout() && cause_is_over)
+  if (limit.waited_on() && limit.reached != HangLimit::Reached::kNoLimit && cause_is_over)
     record.hang_limit.reached = HangLimit::Reached::kLeftOpen;
   note(rpc_text(named(record)) + ": " + to_text(record.hang_limit));
 }

@@ -1,12 +1,35 @@
 #include "daemon/base/descriptors.h"
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "core/protocol/shared_clock.h"
+
 namespace filibuster {
+namespace {
+
+constexpr auto kRawCall = [](long number, auto... arguments) {
+  const long result = ::syscall(number, arguments...);
+  return result < 0 ? -static_cast<long>(errno) : result;
+};
+
+}  // namespace
+
+uint64_t clock_ns(clockid_t clock) {
+  struct Found : SharedClock {
+    Found() {
+      use_vdso(reinterpret_cast<const void*>(::getauxval(AT_SYSINFO_EHDR)));
+      find_namespace(kRawCall);
+    }
+  };
+  static const Found found;
+  return clock == CLOCK_MONOTONIC ? found.now_ns(kRawCall) : found.read_ns(clock, kRawCall);
+}
 
 void close_with_reset(UniqueFd fd) {
   const linger now{1, 0};

@@ -106,11 +106,8 @@ struct SystemCall {
   }
 };
 
-// Nanoseconds of a clock (CLOCK_MONOTONIC for all times in events).
-inline uint64_t clock_ns(clockid_t clock = CLOCK_MONOTONIC) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000ull + static_cast<uint64_t>(now.tv_nsec);
-}
+// Nanoseconds of a clock as the kernel has it. CLOCK_MONOTONIC is that of the machine, which agents read, too
+// (core/protocol/shared_clock.h).
+uint64_t clock_ns(clockid_t clock = CLOCK_MONOTONIC);
 
 }  // namespace filibuster

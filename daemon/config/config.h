@@ -251,6 +251,10 @@ bool rule_matches(const Config& config, const FaultRule& rule, const std::string
 std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
                                   const std::string& service, const std::string& method,
                                   const std::string& path, Protocol protocol = Protocol::kHttp);
+// Is it the default set that gives an RPC its faults? False where a rule matches, or nothing may be injected.
+bool default_set_decides(const Config& config, const std::string& caller,
+                         const std::string& service, const std::string& method,
+                         const std::string& path, Protocol protocol = Protocol::kHttp);
 // Some faults need HTTP, HTTP/2, a gRPC call, or a command to Redis; the others apply to any RPC.
 // `opens_encrypted`: it is the first one of its connection, which is encrypted.
 bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol,

@@ -97,6 +97,8 @@ bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol, bool o
       return true;
     case FaultNeeds::kHttp:
       return protocol != Protocol::kRedis;
+    case FaultNeeds::kHttpOrRedis:
+      return true;
     case FaultNeeds::kHttp1:
       return !http2 && protocol == Protocol::kHttp;
     case FaultNeeds::kHttp2:
@@ -129,6 +131,8 @@ std::string_view why_not_applicable(const FaultSpec& fault, Protocol protocol) {
   switch (needs(fault)) {
     case FaultNeeds::kAnyRpc:
       break;
+    case FaultNeeds::kHttpOrRedis:  // as any RPC that is not sealed
+      break;
     case FaultNeeds::kHttp:
       return "it is no HTTP request";
     case FaultNeeds::kHttp1:
@@ -154,18 +158,46 @@ bool names_library_command(const Config& config) {
   });
 }
 
+namespace {
+
+bool is_ignored(const Config& config, const std::string& service) {
+  return std::any_of(config.services.begin(), config.services.end(),
+                     [&](const ServiceConfig& one) { return one.name == service && one.ignored; });
+}
+
+const FaultRule* rule_for(const Config& config, const std::string& caller,
+                          const std::string& service, const std::string& method,
+                          const std::string& path, Protocol protocol) {
+  const auto rule =
+      std::find_if(config.faults.begin(), config.faults.end(), [&](const FaultRule& one) {
+        return rule_matches(config, one, caller, service, method, path, protocol);
+      });
+  return rule == config.faults.end() ? nullptr : &*rule;
+}
+
+// The test's own calls are not part of the application and are faulted only if asked for. A test that
+// is not preloaded has no agent, and its calls have no caller.
+bool has_default_set(const Config& config, const std::string& caller) {
+  const bool test_call = (caller.empty() || caller == "test") && !config.fault_test_calls;
+  return config.default_faults && !test_call;
+}
+
+}  // namespace
+
+bool default_set_decides(const Config& config, const std::string& caller,
+                         const std::string& service, const std::string& method,
+                         const std::string& path, Protocol protocol) {
+  return has_default_set(config, caller) && !is_ignored(config, service) &&
+         rule_for(config, caller, service, method, path, protocol) == nullptr;
+}
+
 std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
                                   const std::string& service, const std::string& method,
                                   const std::string& path, Protocol protocol) {
-  const auto ignored = [&](const ServiceConfig& s) { return s.name == service && s.ignored; };
-  if (std::any_of(config.services.begin(), config.services.end(), ignored)) return {};
-  // The test's own calls are not part of the application and are faulted only if asked for. A test that
-  // is not preloaded has no agent, and its calls have no caller.
-  const bool test_call = (caller.empty() || caller == "test") && !config.fault_test_calls;
-  for (const FaultRule& rule : config.faults) {
-    if (rule_matches(config, rule, caller, service, method, path, protocol)) return rule.inject;
-  }
-  if (test_call || !config.default_faults) return {};
+  if (is_ignored(config, service)) return {};
+  if (const FaultRule* rule = rule_for(config, caller, service, method, path, protocol))
+    return rule->inject;
+  if (!has_default_set(config, caller)) return {};
   switch (protocol) {
     case Protocol::kHttp:
       return default_http_faults();

@@ -88,7 +88,6 @@ constexpr Key<FaultSpec> kLatencyKeys[] = {
     {"latency", true, read_time<FaultKind::kLatency>},
     {"at_message", false, read_at_message},
 };
-constexpr Key<FaultSpec> kSlowBodyKeys[] = {{"slow_body", true, read_time<FaultKind::kSlowBody>}};
 constexpr Key<FaultSpec> kContentLengthKeys[] = {
     {"content_length", true, [](Reader& reader, const SourceNode& node, FaultSpec* out) {
        out->kind = FaultKind::kContentLength;
@@ -104,6 +103,12 @@ void read_named(Reader& reader, const SourceNode& node, FaultSpec* out) {
   const auto on = reader.flag(node, "'" + node.key + "'");
   if (on && !*on) reader.error(node.offset, "'" + node.key + "': expected true");
 }
+// {"slow_body": "2s"}, {"slow_body": true}.
+constexpr Key<FaultSpec> kSlowBodyKeys[] = {
+    {"slow_body", true, [](Reader& reader, const SourceNode& node, FaultSpec* out) {
+       node.kind == Kind::kBool ? read_named<FaultKind::kSlowBody>(reader, node, out)
+                                : read_time<FaultKind::kSlowBody>(reader, node, out);
+     }}};
 constexpr Key<FaultSpec> kGoawayKeys[] = {{"goaway", true, read_named<FaultKind::kGoaway>}};
 constexpr Key<FaultSpec> kPartialMessageKeys[] = {
     {"partial_message", true, read_named<FaultKind::kPartialMessage>}};

@@ -144,6 +144,15 @@ Result<void> Dispatcher::abandon(search::AbstractId id, std::string_view reason)
   return search_->abandoned(id, reason);
 }
 
+Result<void> Dispatcher::leave_out(search::AbstractId id, std::string_view reason) {
+  return search_->left_out(id, reason);
+}
+
+Result<void> Dispatcher::allow(Hash128 index, const FaultSpec& fault) {
+  auto outcome = outcomes_.id(fault);
+  return outcome ? search_->allow(index, outcome.value()) : outcome.error();
+}
+
 Result<void> Dispatcher::begin_anew() {
   if (auto done = store_->forget_search(); !done) return done;
   suspect_.clear();

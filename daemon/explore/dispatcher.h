@@ -54,6 +54,9 @@ class Dispatcher {
   // The same for an execution that was run before the search began anew.
   Result<void> take_over(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);
   Result<void> abandon(search::AbstractId id, std::string_view reason);
+  Result<void> leave_out(search::AbstractId id, std::string_view reason);
+  // From now on the RPC gets this fault, too (Search::allow).
+  Result<void> allow(Hash128 index, const FaultSpec& fault);
   // Forgets the search, not the outcomes and the RPCs that are known, and begins anew.
   Result<void> begin_anew();
 

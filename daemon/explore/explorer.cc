@@ -189,6 +189,7 @@ void Explorer::note_repetition(const Attempt& one) {
 
 Result<bool> Explorer::run_search() {
   dispatcher_->start_clock();
+  search_began_ = Clock::now();
   if (auto offered = offer_page(); !offered) return offered.error();
   Clock::time_point ended = Clock::now();  // the last execution
   double stored = store_->seconds();
@@ -223,6 +224,10 @@ Result<bool> Explorer::run_search() {
     auto taken = take_over(job.execution);
     if (!taken) return taken.error();
     if (taken.value()) continue;
+    if (const InjectedFault* gone = given_up(job)) {
+      if (auto left = leave_out(job, *gone); !left) return left.error();
+      continue;
+    }
     bool seen_twice = false;
     auto tried = attempt_job(job, &seen_twice);
     if (!tried) return tried.error();
@@ -230,7 +235,13 @@ Result<bool> Explorer::run_search() {
     ended = Clock::now();
     stored = store_->seconds();
     last = tried->result.phases;
+    if (auto waited = wait_for_what_comes(job, &tried.value()); !waited) return waited.error();
+    if (tried->result.stopped) return false;
     if (tried->judgement.verdict == Verdict::kPlanNotMet) {
+      if (const InjectedFault* missing = did_not_come(job, tried->result.record)) {
+        if (auto left = leave_out(job, *missing); !left) return left.error();
+        continue;
+      }
       auto learned = learn(job, &tried.value());
       if (!learned) return learned.error();
       if (exploration_.stopped) return false;
@@ -258,7 +269,11 @@ Result<bool> Explorer::run_search() {
       if (auto told = found(failure->second, job.plan, seen_twice); !told) return told.error();
     }
     if (auto offered = offer_page(); !offered) return offered.error();
-    if (ended_by_hand_.empty()) continue;
+    if (ended_by_hand_.empty()) {
+      auto looked = look_again_in_between();
+      if (!looked || !looked.value()) return looked;
+      continue;
+    }
     return Error{"service '" + ended_by_hand_ +
                  "', which this session did not start, ended in execution " + to_line(job.faults) +
                  "; start it again, and the same command goes on where this one stopped"};
@@ -312,6 +327,7 @@ Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attem
   // is run again and its newer result replaces this one. The other order could lose a failure.
   if (auto put = store_->put_result(execution.number, dump_json(row)); !put) return put;
   fail_point("recorded");
+  ++since_look_;
   seconds_.push_back(static_cast<float>(execution.seconds));
   results_[execution.id] = {execution.number, execution.verdict,
                             static_cast<float>(execution.seconds)};
@@ -319,6 +335,9 @@ Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attem
     if (auto done = dispatcher_->abandon(execution.id, execution.detail); !done) return done;
   } else {
     const ExecutionRecord& record = attempt.result.record;
+    note_appearances(record);
+    if (auto kept = keep_appearances(); !kept) return kept;
+    if (auto noted = note_sent_again(record); !noted) return noted;
     if (auto learned = dispatcher_->known().learn(record, masks_, unstable_); !learned)
       return learned;
     auto seen = dispatcher_->observe(record, unstable_, masks_);
@@ -382,11 +401,17 @@ Exploration Explorer::explore() {
       if (!searched) return searched.error();
       ended = searched.value();
     }
+    if (ended) {
+      auto looked = look_again_at_the_end();
+      if (!looked) return looked.error();
+      ended = looked.value();
+    }
     if (!exploration_.report.nothing_to_explore.empty()) {
       ended = true;
       notes_.insert("nothing to explore: " + exploration_.report.nothing_to_explore);
     }
     exploration_.stopped = !ended;
+    if (auto kept = keep_appearances(true); !kept) return kept;
     // A search that met a bound is finished, too: the next run of the same command begins anew. What the
     // time did not suffice for is left to the next run.
     if (ended && !exploration_.report.time_over) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 
 #include "daemon/explore/dispatcher.h"
 #include "daemon/explore/lane_pool.h"
+#include "daemon/explore/nondeterminism.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/profile.h"
 #include "daemon/explore/rpc_matching.h"
@@ -34,6 +36,13 @@ struct Exploration {
   std::optional<Error> error;  // environment: nothing further can be concluded
   bool stopped = false;        // the user stopped it; the same command resumes it
   bool resumed = false;        // it went on where an interrupted session stopped
+};
+
+// What differs between two executions of one plan.
+struct Differences {
+  std::vector<std::string> what;
+  // RPCs that the second lacks (""), or whose outcome was this one in the first alone.
+  std::vector<std::pair<Hash128, std::string>> lost;
 };
 
 class Explorer {
@@ -56,6 +65,7 @@ class Explorer {
   Result<std::string> reference_changed(const ExecutionRecord& record);
   Result<void> keep_reference(const ExecutionRecord& record);
   Result<std::map<std::string, std::string>> reference_texts(const ExecutionRecord& whole);
+  Result<Differences> reference_differences(const ExecutionRecord& record);
   std::map<std::string, std::string> files_by_hand() const;
   Result<void> keep_files();
   Result<void> note_changed_files();
@@ -92,6 +102,36 @@ class Explorer {
   // True: this execution was run before the search began anew, and that result counts. False: it must run.
   Result<bool> take_over(const search::AbstractExecution& next);
   Result<bool> run_search();  // false: stopped
+  // explorer_sometimes.cc
+  Result<bool> tell_apart(const Nondeterminism& found, std::vector<ExecutionResult>* runs);
+  void note_appearances(const ExecutionRecord& record);
+  void comes_again(const ExecutionRecord& record, Hash128 index);
+  Result<void> keep_appearances(bool all = false);
+  Result<void> load_appearances();
+  size_t reference_to_take(const std::vector<ExecutionResult>& runs) const;
+  const InjectedFault* did_not_come(const Dispatcher::Job& job,
+                                    const ExecutionRecord& record) const;
+  const InjectedFault* given_up(const Dispatcher::Job& job) const;
+  Result<void> wait_for_what_comes(const Dispatcher::Job& job, Attempt* attempt);
+  Result<void> leave_out(const Dispatcher::Job& job, const InjectedFault& missing);
+  std::string appearance_text(const std::string& call) const;
+  void tell_appearances();
+  // explorer_mutations.cc
+  Result<void> allow_mutation(const std::string& index);
+  Result<void> note_sent_again(const ExecutionRecord& record);
+  Result<void> allow_mutations();
+  Result<void> load_sent_again();
+  // explorer_again.cc; false: stopped
+  bool compares_references() const;
+  Result<bool> look_again_in_between();
+  Result<bool> look_again_at_the_end();
+  Result<bool> look_again(TestStarter::Start start);
+  Result<bool> look_at(uint32_t lane, const std::function<Result<Attempt>()>& run);
+  Result<bool> note_look(uint32_t lane, uint32_t number, Differences differences);
+  Result<void> close_drift(uint32_t number);
+  Result<void> load_drifts();
+  uint32_t last_seen_as_before(const Differences& differences);
+  void note_doubts();
   // As TestRun::attempt, with notes of what the executions showed.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan,
                           TestStarter::Start start = TestStarter::Start::kPlain,
@@ -219,6 +259,19 @@ class Explorer {
   };
   std::map<std::vector<std::pair<Hash128, search::OutcomeId>>, Kept> kept_;
   UnstableRpcs unstable_;
+  struct Appearances {  // of RPCs that come in some executions only
+    uint32_t executions = 0;
+    std::map<std::string, uint32_t> calls;  // by describe_rpc()
+    std::map<Hash128, uint32_t> indexes;
+    bool kept = false;  // in the store, but for what was counted since
+  } appearances_;
+  // Executions in a row in which such an RPC was to have a fault, and did not come.
+  std::map<Hash128, uint32_t> misses_;
+  std::set<std::string> sent_again_;  // indexes of mutations, in hexadecimal
+  uint64_t since_look_ = 0;           // executions since the reference was last looked at
+  double look_seconds_ = 0;
+  uint32_t last_as_before_ = 0;  // the last execution that was as the reference execution
+  std::chrono::steady_clock::time_point search_began_;
   std::map<std::string, NotInterposedRecord> dependencies_;
   std::map<std::string, std::string> files_;  // files of the programs -> their digests
   bool resumed_ = false;

@@ -17,7 +17,7 @@ using Newest = std::pair<Hash128, search::OutcomeId>;
 struct Tally {
   InjectedFault fault;
   FaultCase row;
-  std::optional<search::AbstractId> alone, passed, failed, redundant, abandoned, open;
+  std::optional<search::AbstractId> alone, passed, failed, redundant, abandoned, left_out, open;
   AbstractState alone_state = AbstractState::kOpen;
   uint64_t left = 0;
   bool alone_left = false;
@@ -78,6 +78,9 @@ void Explorer::note_cases() {
         ++tally->row.executions;
         note_first(&tally->abandoned, one.id);
         break;
+      case AbstractState::kLeftOut:
+        note_first(&tally->left_out, one.id);
+        break;
       case AbstractState::kRedundant:
         note_first(&tally->redundant, one.id);
         break;
@@ -137,6 +140,10 @@ void Explorer::note_cases() {
     } else if (counts(tally->abandoned, AbstractState::kAbandoned)) {
       row.state = CaseState::kInconclusive;
       row.reason = redact(reasons[comes_alone ? *tally->alone : *tally->abandoned]);
+    } else if (counts(tally->left_out, AbstractState::kLeftOut)) {
+      const std::string seen = appearance_text(describe_rpc(as_record(tally->fault), masks_));
+      skip(redact("it did not come when it was to have this fault" +
+                  (seen.empty() ? "" : " (" + seen + ")")));
     } else {
       skip(left_because);
     }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/fault/attempts.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/lane/not_forked.h"
@@ -85,6 +86,9 @@ Result<void> Explorer::load_results() {
   if (!observed) return observed.error();
   if (observed.value()) observed_.add_json(*observed.value());
   if (auto loaded = load_tested(); !loaded) return loaded;
+  if (auto loaded = load_appearances(); !loaded) return loaded;
+  if (auto loaded = load_sent_again(); !loaded) return loaded;
+  if (auto loaded = load_drifts(); !loaded) return loaded;
   auto refusals = store_->saved(Saved::kRefusals);
   if (!refusals) return refusals.error();
   if (refusals.value()) refusals_.add_json(*refusals.value());
@@ -324,8 +328,13 @@ void Explorer::finish_report() {
   report.test = test_.name;
   if (dispatcher_) report.counts = dispatcher_->search().counts();
   report.fault_configuration = describe_faults(config_);
+  if (!sent_again_.empty())
+    report.fault_configuration.push_back(
+        "mutations that were sent again: " + describe_fault(default_mutation_fault()) +
+        ", too (default set)");
   report.default_faults = config_.faults.empty();
   report.findings = findings_so_far();
+  note_doubts();
   // A resumed session has not seen the RPCs of its earlier part, so it does not know which rules matched.
   if (dispatcher_ && !exploration_.error && !exploration_.stopped && !resumed_) {
     for (const std::string& line : rule_use_.unmatched()) notes_.insert(line);
@@ -344,6 +353,8 @@ void Explorer::finish_report() {
     report.skipped.push_back(
         {counted(report.counts.beyond_bound, "execution", "executions"), reason});
   }
+  if (dispatcher_) report.rpcs = tested_rpcs();
+  tell_appearances();
   for (const auto& [what, reason] : not_applicable_) report.skipped.push_back({what, reason});
   for (const auto& [rpc, reason] : left_out_) report.without_cause.push_back(rpc + ": " + reason);
   for (const std::string& call : late_calls_) {
@@ -357,7 +368,6 @@ void Explorer::finish_report() {
       report.without_cause.push_back(call + ": " + std::string(kLateCall));
     }
   }
-  if (dispatcher_) report.rpcs = tested_rpcs();
   if (dispatcher_) note_cases();
   report.timeouts = timeouts_.all();
   report.unexplained = group_by_cause(report.skipped);
@@ -391,9 +401,7 @@ void Explorer::finish_report() {
   }
   if (std::any_of(report.variations.begin(), report.variations.end(),
                   [](const Variation& v) { return v.comes_and_goes; })) {
-    report.notes.push_back(
-        "RPCs that come in some executions only: does a service keep state between them (a cache)? "
-        "`\"restart\": \"each\"` gives it a fresh start, a `before_execution` hook empties its store");
+    report.notes.push_back("RPCs that come in some executions only: " + std::string(kFreshStart));
   }
   if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
   if (config_.reduce == Reduction::kOff) report.notes.push_back("reduction (ESR) was off");

@@ -130,14 +130,7 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
       lesson.rules.push_back(std::move(rule));
       continue;
     }
-    lesson.unstable.add({rule.caller,
-                         rule.service,
-                         rule.method,
-                         rule.path,
-                         {},
-                         "it varies under faults; " + why,
-                         false,
-                         false});
+    filibuster::leave_out(rule, "it varies under faults; " + why, &lesson.unstable);
     refused[rule.caller + " -> " + rule.service] = why;
   }
   const std::string under = to_line(faults);
@@ -280,6 +273,7 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
     warn(to_line(variation));
   }
   if (auto begun = dispatcher_->begin_anew(); !begun) return begun;
+  if (auto allowed = allow_mutations(); !allowed) return allowed;
   if (auto done = store_masks(); !done) return done;
   if (reference) return dispatcher_->take_over(search::kReference, reference->rpcs);
   lane_.hub().report_fields(true);
@@ -290,6 +284,8 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
     exploration_.stopped = true;
     return {};
   }
+  plain_ = {run.value()->pid, run.value()->record};
+  last_as_before_ = run.value()->record.execution;
   auto taken = take_reference(*run.value());
   return taken.ok() ? Result<void>{} : taken.error();
 }

@@ -85,6 +85,7 @@ Result<std::shared_ptr<const PageTest>> Explorer::page(const std::vector<Finding
     const auto result = results_.find(row.id);
     switch (row.state) {
       case search::AbstractState::kOpen:
+      case search::AbstractState::kLeftOut:
         ++cell.open;
         continue;
       case search::AbstractState::kRedundant:

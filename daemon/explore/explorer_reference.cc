@@ -5,6 +5,7 @@
 
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/nondeterminism.h"
+#include "daemon/explore/silent_services.h"
 #include "daemon/lane/application.h"
 #include "daemon/lane/programs_outside.h"
 
@@ -115,6 +116,16 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
     std::vector<const ExecutionRecord*> records;
     for (const ExecutionResult& run : *runs) records.push_back(&run.record);
     Nondeterminism found = find_nondeterminism(records, masks_, config_.index_parts, field_names());
+    if (found.proposed.empty() && found.too_broad.empty()) {
+      const size_t before = runs->size();
+      auto more = tell_apart(found, runs);
+      if (!more || !more.value()) return more;
+      if (runs->size() > before) {
+        records.clear();
+        for (const ExecutionResult& run : *runs) records.push_back(&run.record);
+        found = find_nondeterminism(records, masks_, config_.index_parts, field_names());
+      }
+    }
     if (!found.too_broad.empty()) {
       std::string text = "a mask is too broad; nothing is explored with it:";
       for (const std::string& why : found.too_broad) text += "\n  - " + why;
@@ -134,12 +145,10 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
     if (round == kMaskRounds) {
       // An RPC in which other fields differ after every round of masks is not masked further.
       for (const NondeterminismRule& rule : found.proposed) {
-        UnstableKind kind{rule.caller, rule.service, rule.method,
-                          rule.path,   {},           "other fields of it vary in every comparison"};
         report.variations.push_back(
             {rule.caller + " -> " + rule.service + " " + rule.method + " " + rule.path,
              "other fields in every comparison", Variation::Effect::kNotFaulted, "", "", false});
-        unstable_.add(std::move(kind));
+        filibuster::leave_out(rule, "other fields of it vary in every comparison", &unstable_);
       }
       break;
     }
@@ -211,9 +220,13 @@ Result<bool> Explorer::run_reference() {
       return run_reference();
     }
   }
-  exploration_.report.reference_executions = count;
+  exploration_.report.reference_executions = resumed ? count : static_cast<uint32_t>(runs.size());
   plain_ = {runs.back().pid, runs.back().record};
-  return take_reference(runs.front());
+  last_as_before_ = runs.back().record.execution;
+  for (const ExecutionResult& run : runs) note_appearances(run.record);
+  if (auto kept = keep_appearances(); !kept) return kept.error();
+  if (auto closed = close_drift(last_as_before_); !closed) return closed.error();
+  return take_reference(runs[resumed ? 0 : reference_to_take(runs)]);
 }
 
 // With coverage the services are started anew here. The reference execution is then repeated, so that
@@ -231,7 +244,7 @@ Result<bool> Explorer::begin_faults() {
 }
 
 void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
-  const auto found = services_without_agent(config_, record);
+  const auto found = services_without_agent(config_, record, lane_.hub().agents());
   if (const std::string text = beside_others(lane_.hub().others());
       !found.empty() && !text.empty() && notes_.insert(text).second) {
     warn(text);
@@ -265,8 +278,12 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   warn_of_services_without_agent(result.record);
   for (const std::string& text : rule_use_.unknown_services(result.record)) warn(text);
   exploration_.report.reference = result.record.rpcs;
-  if (auto learned = dispatcher_->known().learn(result.record, masks_); !learned)
+  const UnstableRpcs none;
+  if (auto learned = dispatcher_->known().learn(result.record, masks_,
+                                                unstable_.has_recurring() ? unstable_ : none);
+      !learned)
     return learned.error();
+  if (auto noted = note_sent_again(result.record); !noted) return noted.error();
   auto seen = dispatcher_->observe(result.record, unstable_, masks_);
   if (!seen) return seen.error();
   if (auto noted = note_tested(seen.value(), result.record); !noted) return noted.error();

@@ -29,6 +29,9 @@ Result<std::optional<Texts>> texts_of(search::SearchStore* store, Saved which) {
   return out;
 }
 
+// The outcome of an RPC of which it is known that it varies.
+constexpr std::string_view kVaries = "varies";
+
 // What is compared of one RPC of a reference execution.
 struct Compared {
   std::string what, outcome, faults;
@@ -59,16 +62,32 @@ ExecutionRecord of_the_test(const ExecutionRecord& record) {
   return out;
 }
 
-std::string difference_of_rpcs(const Texts& before, const Texts& now) {
-  std::vector<std::string> gone, come, other;
+// The index of an RPC as reference_texts() writes it.
+Hash128 index_in(const std::string& key) {
+  constexpr size_t kDigits = 32;
+  Hash128 index;
+  from_hex(key.substr(0, kDigits), &index);
+  return index;
+}
+
+Differences differences_of_rpcs(const Texts& before, const Texts& now) {
+  Differences out;
+  std::vector<std::string> gone, come;
+  std::vector<std::string>& other = out.what;
   for (const auto& [index, text] : before) {
     const auto same = now.find(index);
     if (same == now.end()) {
       gone.push_back(Compared::from(text).what);
+      out.lost.emplace_back(index_in(index), "");
       continue;
     }
     if (same->second == text) continue;
+    out.lost.emplace_back(index_in(index), Compared::from(text).outcome);
     const Compared was = Compared::from(text), is = Compared::from(same->second);
+    const bool varies = was.outcome == kVaries || is.outcome == kVaries;
+    if (was.what == is.what && was.faults == is.faults &&
+        (varies || may_be_same(was.outcome, is.outcome)))
+      continue;
     other.push_back(was.faults != is.faults ? is.what + " gets other faults"
                     : (was.outcome.starts_with("ok:") && is.outcome.starts_with("ok:")) ||
                             status_alone(was.outcome) == status_alone(is.outcome)
@@ -85,10 +104,14 @@ std::string difference_of_rpcs(const Texts& before, const Texts& now) {
     if (place != gone.end()) gone.erase(place);
   }
   for (const std::string& what : gone) other.push_back(what + " is made no longer");
-  if (other.empty()) return "";
-  return other.front() + (other.size() == 1
-                              ? ""
-                              : ", and " + std::to_string(other.size() - 1) + " more differences");
+  return out;
+}
+
+std::string difference_of_rpcs(const Texts& before, const Texts& now) {
+  const std::vector<std::string> all = differences_of_rpcs(before, now).what;
+  if (all.empty()) return "";
+  return all.front() +
+         (all.size() == 1 ? "" : ", and " + std::to_string(all.size() - 1) + " more differences");
 }
 
 }  // namespace
@@ -150,18 +173,22 @@ Result<void> Explorer::keep_files() {
 // The reference execution as it is stored and compared: index in hexadecimal -> Compared::to_text.
 Result<Texts> Explorer::reference_texts(const ExecutionRecord& whole) {
   const ExecutionRecord record = of_the_test(whole);
-  auto observed = dispatcher_->observe(record, unstable_, masks_);
+  // What comes and goes by itself is no difference.
+  auto observed = dispatcher_->observe(
+      record, unstable_.has_recurring() ? unstable_.without_recurring() : unstable_, masks_);
   if (!observed) return observed.error();
   const Observation& seen = observed.value();
   std::unordered_map<Hash128, std::string, Hash128Hasher> names;
   for (const RpcRecord& rpc : record.rpcs)
     names.emplace(rpc.index, redact(describe_rpc(rpc, masks_)));
   Texts out;
-  for (const search::ObservedRpc& rpc : seen.rpcs) {
+  for (size_t i = 0; i < seen.rpcs.size(); ++i) {
+    const search::ObservedRpc& rpc = seen.rpcs[i];
     Compared row;
     const auto name = names.find(rpc.index);
     row.what = name == names.end() ? "a call that varies" : name->second;
-    row.outcome = store_->outcome_text(rpc.outcome);
+    // What is known to vary shows no change of the application.
+    row.outcome = seen.outcome_varies[i] ? kVaries : store_->outcome_text(rpc.outcome);
     for (const search::OutcomeId fault : rpc.faults)
       row.faults += std::string(store_->outcome_text(fault)) + " ";
     std::string key = to_hex(rpc.index);
@@ -188,6 +215,14 @@ Result<std::string> Explorer::reference_changed(const ExecutionRecord& record) {
     return std::string("it is not known how the test went without faults");
   std::string why = difference(*by_hand.value(), files_by_hand());
   return why.empty() ? difference_of_rpcs(*before.value(), now.value()) : why;
+}
+
+Result<Differences> Explorer::reference_differences(const ExecutionRecord& record) {
+  auto now = reference_texts(record);
+  if (!now) return now.error();
+  auto before = texts_of(store_.get(), Saved::kReferenceRpcs);
+  if (!before) return before.error();
+  return differences_of_rpcs(before.value().value_or(Texts()), now.value());
 }
 
 // What differs between two executions of one plan; "": nothing.
@@ -236,10 +271,14 @@ Result<void> Explorer::begin_anew(const std::string& why) {
   refusals_ = {};
   given_up_ = {};
   unstable_ = {};
+  appearances_ = {};
+  misses_.clear();
+  sent_again_.clear();
   seconds_.clear();
   exploration_.report.skipped.clear();
   exploration_.report.variations.clear();
   exploration_.report.proposed_masks.clear();
+  exploration_.report.again = {};
   proposed_.clear();
   restart_ = true;
   if (auto opened = open_store(); !opened) return opened;

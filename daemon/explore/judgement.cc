@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "daemon/explore/observation.h"
+#include "daemon/retries/oracles.h"
 
 namespace filibuster {
 namespace {
@@ -66,6 +67,19 @@ std::string unseen_text(const std::vector<UnseenRecord>& unseen) {
   return "requests went over HTTP/2 connections that were open before the session, and whose clients are being "
          "told to open new ones: " +
          others + (attached.empty() ? "" : "; from or to " + attached);
+}
+
+// What a server did twice for one call, although it must not, under a fault that let it; "": nothing.
+std::string done_twice(const ExecutionRecord& record, const std::vector<PlannedRpcFault>& plan,
+                       const std::vector<MutationRule>& mutations) {
+  // Grouping the calls of each execution costs time, and only a sequence says what its server did.
+  const bool any_sequence = std::any_of(plan.begin(), plan.end(), [](const PlannedRpcFault& row) {
+    return row.fault.kind == FaultKind::kAttempts;
+  });
+  if (!any_sequence) return "";
+  const auto repeated =
+      retries::repeated_mutations(record, retries::group_attempts(record), mutations);
+  return repeated.empty() ? "" : retries::repetition_text(record, repeated.front());
 }
 
 }  // namespace
@@ -136,7 +150,8 @@ std::string calls_without_end(const ExecutionRecord& record) {
          (rpc.stack_text.empty() ? "a call site that is not known" : rpc.stack_text.front());
 }
 
-Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault>& plan) {
+Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault>& plan,
+                const std::vector<MutationRule>& mutations) {
   const ExecutionRecord& record = result.record;
   if (record.lost_events > 0) {
     return {Verdict::kIncomplete,
@@ -175,10 +190,12 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
   }
   if (result.exit && !result.exit->success()) return {Verdict::kFailed, to_text(*result.exit)};
   for (const RpcRecord& rpc : record.rpcs) {
-    // The test passed only because the daemon ended the silence: the caller has no timeout.
-    if (rpc.hang_limit.has_no_timeout())
+    // The test passed only because the daemon ended the silence.
+    if (rpc.hang_limit.waited_on())
       return {Verdict::kNoTimeout, rpc.caller + ": " + to_text(rpc.hang_limit)};
   }
+  if (std::string twice = done_twice(record, plan, mutations); !twice.empty())
+    return {Verdict::kDoneTwice, std::move(twice)};
   if (!record.quiescent) {
     return {Verdict::kNotQuiescent,
             "still open: " + join(record.still_open, [](const std::string& text) { return text; })};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/agents/agent_hub.h"
+#include "daemon/config/config.h"
 #include "daemon/lane/execution_runner.h"
 #include "daemon/report/finding.h"
 
@@ -21,8 +22,10 @@ struct Judgement {
 };
 
 // Inconclusive verdicts come first: a test that failed while its plan was not met is no finding. But a
-// service that ended is a finding, whichever of the planned faults fired.
-Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault>& plan);
+// service that ended is a finding, whichever of the planned faults fired. `mutations`: which calls a server must not do
+// twice (retries.mutations); what it did is known of sequences of attempts.
+Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault>& plan,
+                const std::vector<MutationRule>& mutations = {});
 
 // False: the execution must be repeated because of what was under way when the session began. The
 // service table changed, events were lost, or connections from before the session were in use.

@@ -7,6 +7,7 @@
 #include "core/index/execution_index.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
+#include "daemon/explore/observation.h"
 #include "daemon/explore/rpc_matching.h"
 
 namespace filibuster {
@@ -20,7 +21,8 @@ struct Seen {
   const RpcRecord* rpc = nullptr;
   std::vector<const RpcRecord*> others;
   FieldSet varied;
-  uint32_t runs = 1;  // number of runs in which it appeared
+  uint32_t runs = 1;               // number of runs in which it appeared
+  std::set<size_t> in_runs = {0};  // those
 };
 
 bool overlap(const RpcRecord& a, const RpcRecord& b) {
@@ -51,7 +53,7 @@ class Finder {
     for (const auto& [parent, children] : trees_[0].all()) {
       for (const RpcRecord* rpc : children) seen_[rpc->rpc].rpc = rpc;
     }
-    for (size_t run = 1; run < trees_.size(); ++run) compare(trees_[run]);
+    for (size_t run = 1; run < trees_.size(); ++run) compare(run);
     // The user's rules are checked first, by themselves: proposals are built on them.
     check_rules();
     for (const RpcRecord& rpc : runs_[0]->rpcs) {
@@ -66,12 +68,13 @@ class Finder {
   }
 
  private:
-  void compare(const RpcTree& tree) {
-    const RunMatch match = match_runs(trees_[0], tree, parts_);
+  void compare(size_t run) {
+    const RunMatch match = match_runs(trees_[0], trees_[run], parts_);
     for (const RpcMatch& pair : match.pairs) {
       Seen& seen = seen_.at(pair.first->rpc);
       seen.others.push_back(pair.other);
       ++seen.runs;
+      seen.in_runs.insert(run);
       FieldSet varied = differences(*pair.first, *pair.other, parts_);
       // If the agents' signatures differ and no difference is found here, the comparison missed
       // something: a body that was not seen whole, a target that was cut.
@@ -84,12 +87,10 @@ class Finder {
       seen.varied.add(varied);
     }
     // Runs are counted, not the calls of a run that others lack.
-    std::set<std::string> counted;
     for (const RpcRecord* rpc : match.only_other) {
-      const std::string call = call_of(*rpc, request_path_of(*rpc));
-      auto& times = missing_[call];
-      times.first = rpc;
-      if (counted.insert(call).second) ++times.second;
+      auto& [last, in_runs] = missing_[describe_rpc(*rpc, rules_)];
+      last = rpc;
+      in_runs.insert(run);
     }
     reordered_.insert(match.reordered.begin(), match.reordered.end());
   }
@@ -124,7 +125,13 @@ class Finder {
     kind.reason = std::move(reason);
     kind.answer = answer;
     kind.failed = answer && seen.rpc->failed();
+    kind.ending = answer && seen.varied.ending;
     out_.unstable.add(std::move(kind));
+  }
+
+  // For an RPC that gets no mask.
+  void add_varying_answer(const Seen& seen, const FieldSet& open) {
+    if (!open.response.empty()) add_unstable(seen, "the answer varies", true);
   }
 
   void tell(const Seen& seen, const std::string& what, Effect effect, const std::string& reason) {
@@ -203,6 +210,7 @@ class Finder {
       for (const std::string& what : describe(seen, open))
         tell(seen, what, Effect::kNotFaulted, impossible);
       add_unstable(seen, joined(describe(seen, open)) + " varies from run to run", false);
+      add_varying_answer(seen, open);
       return;
     }
     rule.stack = open.stack;
@@ -243,6 +251,7 @@ class Finder {
       tell(seen, joined(describe(seen, open)), Effect::kNotFaulted,
            "no mask of fields covers it (too many, too deep, or the whole body)");
       add_unstable(seen, joined(describe(seen, open)) + " varies from run to run", false);
+      add_varying_answer(seen, open);
       return;
     }
     if (rule.path_segments.empty() && rule.query.empty() && rule.form.empty() &&
@@ -263,6 +272,7 @@ class Finder {
            "there are more masks than fit; write broader rules");
       add_unstable(seen, joined(describe(seen, open)) + " varies; there are more masks than fit",
                    false);
+      add_varying_answer(seen, open);
       return;
     }
     const auto merge = [](auto* to, const auto& from) {
@@ -377,7 +387,7 @@ class Finder {
       if (kept) continue;
       if (open.identity())
         add_unstable(*seen, joined(describe(*seen, open)) + " varies; " + why, false);
-      if (!open.response.empty()) add_unstable(*seen, "the answer varies", true);
+      add_varying_answer(*seen, open);
     }
     out_.proposed = proposals_;
   }
@@ -424,19 +434,28 @@ class Finder {
 
   bool is_in_all(const std::string& call) const {
     return std::all_of(runs_.begin(), runs_.end(), [&](const ExecutionRecord* run) {
-      return std::any_of(run->rpcs.begin(), run->rpcs.end(), [&](const RpcRecord& rpc) {
-        return call_of(rpc, request_path_of(rpc)) == call;
-      });
+      return std::any_of(run->rpcs.begin(), run->rpcs.end(),
+                         [&](const RpcRecord& rpc) { return describe_rpc(rpc, rules_) == call; });
     });
   }
 
-  void missing(const RpcRecord& rpc, uint32_t times) {
-    const std::string what =
-        (is_in_all(call_of(rpc, request_path_of(rpc))) ? "comes more often in " : "appears in ") +
-        std::to_string(times) + " of " + std::to_string(runs_.size()) + " reference executions";
-    out_.variations.push_back({call_of(rpc, request_path_of(rpc)), what, Effect::kNotFaulted,
-                               "it may not come when its fault is planned", "", true});
-    out_.unstable.add_index(rpc.index, what);
+  // The executions came one after the other, so that what the first one has kept or left behind is there for the others.
+  std::string why_sometimes(const std::set<size_t>& in_runs) const {
+    const bool in_first = in_runs.contains(0);
+    if (in_first && in_runs.size() == 1) return std::string(kKept);
+    if (!in_first && in_runs.size() == runs_.size() - 1) return std::string(kGrows);
+    return std::string(kComesAndGoes);
+  }
+
+  void missing(const RpcRecord& rpc, const std::set<size_t>& in_runs) {
+    const std::string call = describe_rpc(rpc, rules_);
+    const std::string what = is_in_all(call)
+                                 ? "comes more often in " + std::to_string(in_runs.size()) +
+                                       " of " + std::to_string(runs_.size()) + " executions"
+                                 : seen_in(in_runs.size(), runs_.size());
+    const std::string why = why_sometimes(in_runs);
+    out_.variations.push_back({call, what, Effect::kNotFaulted, why, "", true});
+    out_.unstable.add_index(rpc.index, what + ": " + why);
     // If every RPC of its kind is missing in some run, RPCs of the kind with other paths come and go, too.
     const auto kin = [&](const auto& entry) {
       const RpcRecord& other = *entry.second.rpc;
@@ -449,7 +468,7 @@ class Finder {
     kind.service = rpc.service;
     kind.method = rpc.method;
     kind.stack = rpc.stack;
-    kind.reason = what;
+    kind.reason = what + ": " + why;
     kind.sometimes = true;
     out_.unstable.add(std::move(kind));
   }
@@ -464,9 +483,9 @@ class Finder {
           parent->second.runs < runs_.size()) {
         continue;
       }
-      missing(rpc, found->second.runs);
+      missing(rpc, found->second.in_runs);
     }
-    for (const auto& [call, times] : missing_) missing(*times.first, times.second);
+    for (const auto& [call, seen] : missing_) missing(*seen.first, seen.second);
   }
 
   // Keeps RPCs that have the same index in every run out of the unstable ones, whatever others of their
@@ -488,7 +507,8 @@ class Finder {
   std::vector<RpcTree> trees_;
   std::map<uint64_t, Seen> seen_;  // by RPC of the first run
   std::set<uint64_t> reordered_;
-  std::map<std::string, std::pair<const RpcRecord*, uint32_t>> missing_;
+  // RPCs that the first run lacks: the last one of its name, and the runs that have one
+  std::map<std::string, std::pair<const RpcRecord*, std::set<size_t>>> missing_;
   std::set<std::string> told_;
   Rules proposals_;
   struct Reason {
@@ -502,6 +522,25 @@ class Finder {
 };
 
 }  // namespace
+
+void leave_out(const NondeterminismRule& rule, const std::string& reason, UnstableRpcs* out) {
+  UnstableKind kind;
+  kind.caller = rule.caller;
+  kind.service = rule.service;
+  kind.method = rule.method;
+  kind.path = rule.path;
+  kind.reason = reason;
+  out->add(kind);
+  kind.answer = true;
+  for (const bool failed : {false, true}) {
+    kind.failed = failed;
+    if (!rule.response.empty()) out->add(kind);
+  }
+}
+
+std::string seen_in(size_t times, size_t executions) {
+  return "seen in " + std::to_string(times) + " of " + std::to_string(executions) + " executions";
+}
 
 Nondeterminism find_nondeterminism(const std::vector<const ExecutionRecord*>& runs,
                                    const std::vector<NondeterminismRule>& rules,

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/agents/execution_record.h"
@@ -24,6 +25,16 @@
 
 namespace filibuster {
 
+// Why RPCs come in some executions only, as far as the executions in which they come say it.
+inline constexpr std::string_view kKept =
+    "the first execution alone makes it: is its answer kept (a cache)?";
+inline constexpr std::string_view kGrows =
+    "the first execution does not make it: does a state grow (a counter, a queue)?";
+inline constexpr std::string_view kComesAndGoes =
+    "it comes and goes: is an answer kept for a time, or does a state grow?";
+// "seen in 2 of 9 executions"
+std::string seen_in(size_t times, size_t executions);
+
 struct Nondeterminism {
   std::vector<Variation> variations;         // all that varied, for people
   std::vector<NondeterminismRule> proposed;  // masks beyond `rules`
@@ -31,6 +42,10 @@ struct Nondeterminism {
   // Why some of `rules` must not be used: "rule 1 of 'nondeterminism' would merge A and B into one RPC, ...".
   std::vector<std::string> too_broad;
 };
+// What no mask covers, of the RPCs that a rule would mask: they are not faulted, and where their answers vary these count by
+// their status.
+void leave_out(const NondeterminismRule& rule, const std::string& reason, UnstableRpcs* out);
+
 Nondeterminism find_nondeterminism(const std::vector<const ExecutionRecord*>& runs,
                                    const std::vector<NondeterminismRule>& rules,
                                    uint32_t index_parts, const FieldNames& names = {});

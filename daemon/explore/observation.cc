@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/fault/attempts.h"
 #include "core/index/execution_index.h"
 #include "core/index/masks.h"
 #include "daemon/agents/call_name.h"
@@ -25,6 +26,7 @@ std::array<Hash128, 2> places_of(Hash128 parent, const std::string& service, Has
 }
 
 constexpr char kBesides = '=';  // between what the published reduction compares and the rest
+constexpr std::string_view kLeft = "=not read";  // of an answer of which only the status was read
 
 // What a failure's answer says besides its status, with kBesides; "" if that is nothing.
 std::string said_besides(const RpcRecord& rpc, bool varies) {
@@ -43,7 +45,8 @@ class SearchNames {
     std::string what;      // the RPC in words, without what varies
     bool dropped = false;  // the RPC is left out of the search
   };
-  Name of(const RpcRecord& rpc) {
+  // `described`: the RPC in words, without what is masked.
+  Name of(const RpcRecord& rpc, const std::string& described) {
     Name name{rpc.index, rpc.parent, {}, {}, false};
     if (unstable_.empty()) return name;
     const auto parent = names_.find(rpc.parent_rpc);
@@ -60,8 +63,10 @@ class SearchNames {
     }
     if (!name.left_out.empty()) {
       const bool varies = kind != nullptr && !kind->path.empty();
-      name.what = caller_of(rpc) + " -> " + rpc.service + " " +
-                  call_name(rpc, varies ? kind->path : path_of(rpc));
+      name.what = kind != nullptr && kind->sometimes
+                      ? described
+                      : caller_of(rpc) + " -> " + rpc.service + " " +
+                            call_name(rpc, varies ? kind->path : path_of(rpc));
       const Hash128 base = combine(combine(name.parent, hash_text(name.what)), rpc.stack);
       name.index = combine(base, ++times_[base]);
     }
@@ -84,6 +89,16 @@ std::string read_in_part(const RpcRecord& rpc) {
 
 std::string_view status_alone(std::string_view outcome) {
   return outcome.substr(0, outcome.find(kBesides));
+}
+
+bool may_be_same(std::string_view one, std::string_view other) {
+  if (one == other) return true;
+  // "ok:200:DIGEST" -> "ok:200"
+  const auto status = [](std::string_view outcome) {
+    const std::string_view alone = status_alone(outcome);
+    return alone.substr(0, alone.find(':', alone.find(':') + 1));
+  };
+  return (one.ends_with(kLeft) || other.ends_with(kLeft)) && status(one) == status(other);
 }
 
 std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
@@ -118,6 +133,12 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
       return "timeout" + read_in_part(rpc);
     case RpcOutcome::kGarbled:
       return "garbled";
+    case RpcOutcome::kNotRead:
+      // As it is read at another time, where whether it is read varies.
+      if (rpc.status < 400)
+        return "ok:" + std::to_string(rpc.status) + std::string(answer_varies ? "" : kLeft);
+      return "status:" + std::to_string(rpc.status) +
+             std::string(answer_varies ? "=varies" : kLeft);
   }
   return "";
 }
@@ -184,6 +205,9 @@ Result<void> OutcomeTable::add_faults(const Config& config) {
       if (auto added = id(fault); !added) return added.error();
     }
   }
+  if (config.default_faults) {
+    if (auto added = id(default_mutation_fault()); !added) return added.error();
+  }
   return {};
 }
 
@@ -213,6 +237,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
   const RpcsById rpcs = rpcs_by_id(record);
   SearchNames names(unstable);
   std::map<uint64_t, std::map<Hash128, std::string>> below;  // by RPC: outcomes by index
+  std::set<uint64_t> varies_below;                           // RPCs
   // RPCs whose caller carries no agent, with their place in out.rpcs: nobody saw the answer's body.
   std::vector<std::pair<size_t, const RpcRecord*>> unseen;
   for (const RpcRecord& rpc : record.rpcs) {
@@ -235,7 +260,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
       out.left_out.emplace(described, why_not_known(rpc));
       continue;
     }
-    const SearchNames::Name name = names.of(rpc);
+    const SearchNames::Name name = names.of(rpc, described);
     if (!name.left_out.empty()) {
       out.left_out.emplace(name.what, name.left_out);
       if (!configured) out.by_configuration.insert(name.what);
@@ -246,6 +271,8 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     seen.parent = name.parent;
     const std::string text = outcome_text(rpc, unstable.answer_varies(rpc));
     below[rpc.parent_rpc].emplace(seen.index, text);
+    const bool varies = unstable.ending_varies(rpc);
+    if (varies || rpc.outcome == RpcOutcome::kNotRead) varies_below.insert(rpc.parent_rpc);
     if ((rpc.flags & kRpcEntry) != 0 && !rpc.open) unseen.emplace_back(out.rpcs.size(), &rpc);
     auto outcome = outcomes->id(text);
     if (!outcome) return outcome.error();
@@ -259,6 +286,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
       seen.faults.push_back(id.value());
     }
     out.rpcs.push_back(std::move(seen));
+    out.outcome_varies.push_back(varies);
   }
   for (const auto& [place, rpc] : unseen) {
     Hash128 made_of;
@@ -267,6 +295,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     auto outcome = outcomes->id(outcome_text(*rpc) + kBesides + to_hex(made_of));
     if (!outcome) return outcome.error();
     out.rpcs[place].outcome = outcome.value();
+    if (varies_below.contains(rpc->rpc)) out.outcome_varies[place] = true;
   }
   return out;
 }
@@ -375,37 +404,6 @@ bool keeps_connections(const ExecutionRecord& record, const std::string& caller,
   });
 }
 
-std::map<std::string, std::string> services_without_agent(const Config& config,
-                                                          const ExecutionRecord& record) {
-  std::map<std::string, std::string> found;
-  for (const RpcRecord& rpc : record.rpcs) {
-    // What nobody decrypts carries no field, so nobody knows who received it.
-    if (rpc.injected || rpc.is_sealed() || rpc.outcome != RpcOutcome::kAnswered ||
-        rpc.received_by == rpc.service)
-      continue;
-    const auto service = std::find_if(
-        config.services.begin(), config.services.end(), [&](const ServiceConfig& each) {
-          return each.name == rpc.service && !each.third_party && !each.ignored;
-        });
-    if (service == config.services.end()) continue;
-    found.emplace(
-        rpc.service,
-        "service '" + rpc.service + "' answered " + describe_rpc(rpc) +
-            ", but the process that did takes no part in the session" +
-            (rpc.received_by.empty()
-                 ? ""
-                 : " (what it forwarded was received by '" + rpc.received_by + "')") +
-            ": its own calls are not seen. Does it run as another user than this session, "
-            "without LD_PRELOAD, or without libc's sockets?" +
-            (service->is_by_hand() && !config.application.empty()
-                 ? " Or does it call itself otherwise, or belong to another application? It "
-                   "follows this one with FILIBUSTER_SERVICE=" +
-                       rpc.service + " and FILIBUSTER_APPLICATION=" + config.application
-                 : ""));
-  }
-  return found;
-}
-
 Result<void> KnownRpcs::note_unordered(Hash128 place) {
   if (!unordered_.insert(place).second) return {};
   return store_->note_unordered(place);
@@ -423,7 +421,8 @@ bool KnownRpcs::is_unordered(Hash128 place) {
 Result<void> KnownRpcs::learn_order(const ExecutionRecord& record, const UnstableRpcs& unstable) {
   std::unordered_map<Hash128, const RpcRecord*, Hash128Hasher> before;
   for (const RpcRecord& rpc : record.rpcs) {
-    const bool comes_when_it_likes = unstable.find(rpc) != nullptr;
+    const bool comes_when_it_likes =
+        unstable.find(rpc) != nullptr || unstable.comes_sometimes(rpc) != nullptr;
     for (const Hash128 place : places_of(rpc.parent, rpc.service, rpc.stack)) {
       const RpcRecord*& last = before[place];
       // RPCs are in order of issue, so one that is concurrent with any is concurrent with a neighbour.

@@ -28,6 +28,7 @@ namespace filibuster {
 //   "reset"                 "reset:REFUSED_STREAM" of an HTTP/2 stream: clients treat codes differently
 //   "status:503"            400 and above; "grpc:UNAVAILABLE" (or "no grpc-status"), "redis:LOADING"
 //   "ok:200:BODY-DIGEST"    any other answer; "ok:REPLY-DIGEST" for Redis
+//   "ok:200=not read"       the caller has read no more of the answer than its status
 // The published reduction leaves out what stands behind '=': the digest of what a failure says
 // besides its status ("status:503=DIGEST"; an injected failure says nothing, or has a key of its own),
 // and that a connection ended instead of being reset ("reset=closed").
@@ -36,6 +37,9 @@ namespace filibuster {
 std::string outcome_text(const RpcRecord& rpc, bool answer_varies = false);
 // The outcome as the published reduction compares it: what stands before '='.
 std::string_view status_alone(std::string_view outcome);
+
+// Are two outcomes equal as far as they can be compared? Nobody knows the body of an answer that was not read.
+bool may_be_same(std::string_view one, std::string_view other);
 
 // "users -> bookings GET /bookings/1"; "... GET /bookings/*" where `masks` leave that segment out.
 std::string describe_rpc(const RpcRecord& rpc, const std::vector<NondeterminismRule>& masks = {});
@@ -74,6 +78,8 @@ class OutcomeTable {
 
 struct Observation {
   std::vector<search::ObservedRpc> rpcs;
+  // Of each of them: its outcome is another one from time to time, as the reference executions have shown.
+  std::vector<bool> outcome_varies;
   std::map<std::string, std::string> left_out;        // RPC -> why it is never faulted
   std::map<std::string, std::string> not_applicable;  // "FAULT at RPC" -> why it is not injected
   std::set<std::string> faulted;                      // RPCs that may get faults
@@ -133,11 +139,6 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc);
 bool keeps_connections(const ExecutionRecord& record, const std::string& caller,
                        const std::string& service);
 
-// Services of the application that answered from a process without an agent (a worker that changed
-// its user, a static program), each with a line that says so. Saying nothing would break law 2
-// (docs/laws.md).
-std::map<std::string, std::string> services_without_agent(const Config& config,
-                                                          const ExecutionRecord& record);
 // Sets InjectedFault::as_reset of each fault (whether a refusal was delivered as a reset), and the attempts that came of
 // a sequence.
 void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* faults);

@@ -276,29 +276,37 @@ void body_differences(const RpcRecord& a, const RpcRecord& b, FieldSet* out) {
   }
 }
 
-void response_differences(const RpcRecord& a, const RpcRecord& b, FieldSet* out) {
-  if (a.open || b.open || a.outcome != RpcOutcome::kAnswered ||
-      b.outcome != RpcOutcome::kAnswered) {
-    if (a.open != b.open || a.outcome != b.outcome || a.stream_error != b.stream_error)
-      out->response_beyond.insert("how it ends");
-    return;
+// What differs between the endings of two RPCs, whatever their answers say; "": nothing.
+std::string other_ending(const RpcRecord& a, const RpcRecord& b) {
+  if (!a.answered() || !b.answered()) {
+    const bool same = a.open == b.open && a.outcome == b.outcome &&
+                      a.stream_error == b.stream_error && a.begun == b.begun;
+    return same ? "" : "how it ends";
   }
-  if (a.status != b.status) {
-    out->response_beyond.insert("the status (" + std::to_string(a.status) + ", " +
-                                std::to_string(b.status) + ")");
-    return;
-  }
+  if (a.status != b.status)
+    return "the status (" + std::to_string(a.status) + ", " + std::to_string(b.status) + ")";
   if (a.grpc_status != b.grpc_status) {
     const auto name = [](const RpcRecord& rpc) {
       const std::string_view code = grpc_status_name(rpc);
       return code.empty() ? std::string("none") : std::string(code);
     };
-    out->response_beyond.insert("the gRPC status (" + name(a) + ", " + name(b) + ")");
-    return;
+    return "the gRPC status (" + name(a) + ", " + name(b) + ")";
   }
   if (a.code_space != b.code_space || a.code != b.code) {
     const auto name = [](const RpcRecord& rpc) { return rpc.code.empty() ? "none" : rpc.code; };
-    out->response_beyond.insert("the code of the error (" + name(a) + ", " + name(b) + ")");
+    return "the code of the error (" + name(a) + ", " + name(b) + ")";
+  }
+  return "";
+}
+
+void response_differences(const RpcRecord& a, const RpcRecord& b, FieldSet* out) {
+  if (std::string ending = other_ending(a, b); !ending.empty()) {
+    out->response_beyond.insert(std::move(ending));
+    out->ending = true;
+    return;
+  }
+  if (a.outcome != RpcOutcome::kAnswered || b.outcome != RpcOutcome::kAnswered) {
+    if (a.outcome != b.outcome) out->response_beyond.insert("whether its answer is read");
     return;
   }
   const BodyFields &x = a.response_fields, &y = b.response_fields;
@@ -376,6 +384,7 @@ RunMatch match_runs(const RpcTree& first, const RpcTree& other, uint32_t index_p
 void FieldSet::add(const FieldSet& other) {
   segments.insert(other.segments.begin(), other.segments.end());
   stack = stack || other.stack;
+  ending = ending || other.ending;
   for (auto list : {&FieldSet::query, &FieldSet::form, &FieldSet::json, &FieldSet::message,
                     &FieldSet::response, &FieldSet::beyond, &FieldSet::response_beyond}) {
     (this->*list).insert((other.*list).begin(), (other.*list).end());

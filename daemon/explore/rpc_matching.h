@@ -52,6 +52,8 @@ struct FieldSet {
   bool stack = false;  // the call stack
   // What no mask can cover: "the names of its query arguments".
   std::set<std::string> beyond, response_beyond;
+  bool ending =
+      false;  // how the RPC ends, or the status of its answer: `response_beyond` says which
 
   bool identity() const {
     return stack || !segments.empty() || !query.empty() || !form.empty() || !json.empty() ||

@@ -30,6 +30,7 @@ bool is_at(const UnstableKind& kind, const RpcRecord& rpc) {
 }  // namespace
 
 void UnstableRpcs::insert(UnstableKind kind) {
+  any_sometimes_ = any_sometimes_ || kind.sometimes;
   by_call_[call_key(kind)].add(kind.path, static_cast<uint32_t>(kinds_.size()));
   kinds_.push_back(std::move(kind));
 }
@@ -58,20 +59,39 @@ const UnstableKind* UnstableRpcs::first(const RpcRecord& rpc, Is is) const {
 void UnstableRpcs::add_index(Hash128 index, std::string reason) {
   UnstableKind& kind = by_index_[index];
   kind.reason = std::move(reason);
-  kind.sometimes = true;
+  kind.sometimes = any_sometimes_ = true;
 }
 
 void UnstableRpcs::add(const UnstableRpcs& other) {
   for (const UnstableKind& kind : other.kinds_) add(kind);
   by_index_.insert(other.by_index_.begin(), other.by_index_.end());
   stable_.insert(other.stable_.begin(), other.stable_.end());
+  recurring_.insert(other.recurring_.begin(), other.recurring_.end());
+  any_sometimes_ = any_sometimes_ || other.any_sometimes_;
 }
 
 const UnstableKind* UnstableRpcs::find(const RpcRecord& rpc) const {
+  const bool recurring = recurring_.contains(rpc.index);
+  const auto known = by_index_.find(rpc.index);
+  if (known != by_index_.end() && !recurring) return &known->second;
+  if (stable_.contains(rpc.index)) return nullptr;
+  return first(rpc, [&](const UnstableKind& kind) {
+    return !kind.answer && !(kind.sometimes && recurring) && is_at(kind, rpc);
+  });
+}
+
+const UnstableKind* UnstableRpcs::comes_sometimes(const RpcRecord& rpc) const {
+  if (!any_sometimes_) return nullptr;
   const auto known = by_index_.find(rpc.index);
   if (known != by_index_.end()) return &known->second;
   if (stable_.contains(rpc.index)) return nullptr;
-  return first(rpc, [&](const UnstableKind& kind) { return !kind.answer && is_at(kind, rpc); });
+  return first(rpc, [&](const UnstableKind& kind) { return kind.sometimes && is_at(kind, rpc); });
+}
+
+UnstableRpcs UnstableRpcs::without_recurring() const {
+  UnstableRpcs out = *this;
+  out.recurring_.clear();
+  return out;
 }
 
 UnstableRpcs UnstableRpcs::lasting() const {
@@ -93,6 +113,11 @@ bool UnstableRpcs::answer_varies(const RpcRecord& rpc) const {
          }) != nullptr;
 }
 
+bool UnstableRpcs::ending_varies(const RpcRecord& rpc) const {
+  return first(rpc, [&](const UnstableKind& kind) { return kind.ending && is_at(kind, rpc); }) !=
+         nullptr;
+}
+
 std::string UnstableRpcs::to_json() const {
   Json kinds = Json::array(), indexes = Json::object();
   for (const UnstableKind& kind : kinds_) {
@@ -104,13 +129,20 @@ std::string UnstableRpcs::to_json() const {
                      {"reason", kind.reason},
                      {"answer", kind.answer},
                      {"failed", kind.failed},
+                     {"ending", kind.ending},
                      {"sometimes", kind.sometimes}});
   }
   for (const auto& [index, kind] : by_index_) indexes[filibuster::to_hex(index)] = kind.reason;
-  Json stable = Json::array();
-  for (const Hash128& index : stable_) stable.push_back(filibuster::to_hex(index));
-  return Json{{"kinds", kinds}, {"indexes", indexes}, {"stable", stable}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+  const auto texts = [](const std::set<Hash128>& of) {
+    Json out = Json::array();
+    for (const Hash128& index : of) out.push_back(filibuster::to_hex(index));
+    return out;
+  };
+  return Json{{"kinds", kinds},
+              {"indexes", indexes},
+              {"stable", texts(stable_)},
+              {"recurring", texts(recurring_)}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<UnstableRpcs> UnstableRpcs::from_json(const std::string& text) {
@@ -126,6 +158,7 @@ Result<UnstableRpcs> UnstableRpcs::from_json(const std::string& text) {
       kind.reason = row.at("reason");
       kind.answer = row.at("answer");
       kind.failed = row.at("failed");
+      kind.ending = row.at("ending");
       kind.sometimes = row.at("sometimes");
       if (!from_hex(row.at("stack").get<std::string>(), &kind.stack))
         return Error{"the store's list of unstable RPCs is damaged"};
@@ -141,6 +174,13 @@ Result<UnstableRpcs> UnstableRpcs::from_json(const std::string& text) {
       if (!from_hex(hex.get<std::string>(), &index))
         return Error{"the store's list of unstable RPCs is damaged"};
       out.keep(index);
+    }
+    // A session of an earlier version has none.
+    for (const Json& hex : json.value("recurring", Json::array())) {
+      Hash128 index;
+      if (!from_hex(hex.get<std::string>(), &index))
+        return Error{"the store's list of unstable RPCs is damaged"};
+      out.comes_again(index);
     }
   } catch (const Json::exception&) {
     return Error{"the store's list of unstable RPCs is damaged"};

@@ -23,7 +23,9 @@ struct UnstableKind {
   bool answer = false;
   bool failed =
       false;  // with `answer`: failures vary, and successes are compared; false: the reverse
-  // The RPC comes in some executions only, so the search leaves it out.
+  // With `answer`: how the RPC ends varies, or the status of its answer, whatever it is in one execution.
+  bool ending = false;
+  // The RPC comes in some executions only. The search leaves it out until it has come again (comes_again).
   bool sometimes = false;
   bool operator==(const UnstableKind&) const = default;
 };
@@ -36,9 +38,19 @@ class UnstableRpcs {
   void add_index(Hash128 index, std::string reason);
   // The RPC of this index is stable, although it is of an unstable kind.
   void keep(Hash128 index) { stable_.insert(index); }
+  // The RPC of this index comes in some executions only, and was seen in more than one: it is faulted where it comes.
+  void comes_again(Hash128 index) { recurring_.insert(index); }
+  bool is_recurring(Hash128 index) const { return recurring_.contains(index); }
+  bool has_recurring() const { return !recurring_.empty(); }
+  // A copy in which nothing is recurring: what comes in some executions only takes no part then.
+  UnstableRpcs without_recurring() const;
+  // Why the RPC comes in some executions only, recurring or not; nullptr: it comes in all, as far as is known.
+  const UnstableKind* comes_sometimes(const RpcRecord& rpc) const;
+  bool has_sometimes() const { return any_sometimes_; }
   // The reason why the RPC is not faulted; nullptr: it is faulted.
   const UnstableKind* find(const RpcRecord& rpc) const;
   bool answer_varies(const RpcRecord& rpc) const;
+  bool ending_varies(const RpcRecord& rpc) const;
   bool empty() const { return kinds_.empty() && by_index_.empty(); }
   // A copy without the RPCs that come in some executions only.
   UnstableRpcs lasting() const;
@@ -60,7 +72,8 @@ class UnstableRpcs {
   // of each execution is looked up.
   std::unordered_map<std::string, PathIndex> by_call_;
   std::map<Hash128, UnstableKind> by_index_;
-  std::set<Hash128> stable_;
+  std::set<Hash128> stable_, recurring_;
+  bool any_sometimes_ = false;
 };
 
 }  // namespace filibuster

@@ -92,7 +92,7 @@ bool has_grpc_answer(const RpcRecord& rpc) {
 }  // namespace
 
 bool succeeded(const RpcRecord& rpc) {
-  if (rpc.open || rpc.outcome != RpcOutcome::kAnswered) return false;
+  if (!rpc.answered()) return false;
   if (rpc.code_space == CodeSpace::kRedis) return is_final_redis(rpc.code);
   if (has_grpc_answer(rpc)) return is_final(static_cast<grpc::Code>(rpc.grpc_status));
   // 408 and 429 ask the client to send the request again, as 5xx does.

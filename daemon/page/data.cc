@@ -280,7 +280,7 @@ PageData page_data(const SessionReport& report, const PageExtras& extras) {
   PageData out;
   SourceExcerpts excerpts(extras.source_folders);
   Json tests = Json::array(), sources = Json::object(), verdicts = Json::array();
-  for (uint8_t v = 0; v <= static_cast<uint8_t>(Verdict::kNoTimeout); ++v)
+  for (uint8_t v = 0; v <= static_cast<uint8_t>(kLastVerdict); ++v)
     verdicts.push_back(verdict_name(static_cast<Verdict>(v)));
   std::vector<Json> trees;
   out.executions = "[";

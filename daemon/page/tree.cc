@@ -90,7 +90,7 @@ std::string page_tree(const std::vector<RpcRecord>& rpcs) {
                    {"start", ms(rpc.issued_ns)},
                    {"end", rpc.open ? Json(nullptr) : ms(rpc.finished_ns)},
                    {"outcome", ending_name(rpc)},
-                   {"failed", rpc.failed() || rpc.open || rpc.outcome != RpcOutcome::kAnswered},
+                   {"failed", rpc.failed() || !rpc.answered()},
                    {"injected", rpc.injected ? to_text(rpc.fault) : ""},
                    {"detail", note_of(rpc)},
                    {"request", request_of(rpc)},

@@ -66,6 +66,28 @@ std::string get_variable(const std::vector<std::string>& environment, const std:
   return "";
 }
 
+std::string preload_of(const std::string& library, const std::string& asan_runtime,
+                       std::string_view given) {
+  std::string before = asan_runtime, after;
+  const auto add = [](std::string* list, std::string_view entry) {
+    if (!list->empty()) *list += ':';
+    *list += entry;
+  };
+  // ld.so(8): entries are separated by blanks or colons.
+  constexpr std::string_view kSeparators = " \t\n:";
+  for (size_t at = given.find_first_not_of(kSeparators); at != std::string_view::npos;) {
+    const size_t end = std::min(given.find_first_of(kSeparators, at), given.size());
+    const std::string_view entry = given.substr(at, end - at);
+    const std::string_view name = entry.substr(entry.rfind('/') + 1);
+    const bool is_asan = name.starts_with("libasan.so") || name.starts_with("libclang_rt.asan");
+    if (entry != asan_runtime) add(is_asan ? &before : &after, entry);
+    at = given.find_first_not_of(kSeparators, end);
+  }
+  add(&before, library);
+  if (!after.empty()) add(&before, after);
+  return before;
+}
+
 std::string hub_folder(const SessionLane& lane) {
   const std::string socket = lane.hub_address.substr(lane.hub_address.find(':') + 1);
   return std::filesystem::path(socket).parent_path().string();
@@ -119,13 +141,11 @@ Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
   }
   if (!lane.owner_mark.empty()) set_variable(&out, kOwnerVariable, lane.owner_mark + ":" + service);
   if (interpose == Interpose::kNo) return out;
-  std::string preload = lane.preload;
-  if (needs.only_for_glibc && preload.starts_with('/') && preload.find('$') == std::string::npos)
-    preload.insert(0, kOnlyForGlibc);
-  if (!needs.asan_runtime.empty()) preload = needs.asan_runtime + ":" + preload;
-  const std::string existing = get_variable(out, "LD_PRELOAD");
-  if (!existing.empty()) preload += ":" + existing;
-  set_variable(&out, "LD_PRELOAD", preload);
+  std::string library = lane.preload;
+  if (needs.only_for_glibc && library.starts_with('/') && library.find('$') == std::string::npos)
+    library.insert(0, kOnlyForGlibc);
+  set_variable(&out, "LD_PRELOAD",
+               preload_of(library, needs.asan_runtime, get_variable(out, "LD_PRELOAD")));
   set_variable(&out, "FILIBUSTER_SERVICE", service);
   set_variable(&out, "FILIBUSTER_DAEMON", lane.hub_address);
   set_variable(&out, "FILIBUSTER_LANE", std::to_string(lane.number));

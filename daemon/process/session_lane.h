@@ -50,10 +50,15 @@ enum class Interpose { kYes, kNo };
 
 // The environment of a process of this lane: the daemon's own, then ports, `env` of the
 // configuration (with ${port:NAME}), the lane's mark, and FILIBUSTER_* and LD_PRELOAD where it is interposed.
+// The runtime of the address sanitizer that `needs` names comes first in LD_PRELOAD (preload_of).
 Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
                                                   const std::string& service,
                                                   const std::map<std::string, std::string>& env,
                                                   Interpose interpose, const PreloadNeeds& needs);
+// The value of LD_PRELOAD with our library: it stands before what is `given`, and only runtimes of the address sanitizer, which
+// start in the first place only, stand before it.
+std::string preload_of(const std::string& library, const std::string& asan_runtime,
+                       std::string_view given);
 // Sets or replaces one variable of an environment.
 void set_variable(std::vector<std::string>* environment, const std::string& name,
                   const std::string& value);

@@ -12,6 +12,7 @@
 #include "core/result.h"
 #include "daemon/agents/execution_record.h"
 #include "daemon/base/phases.h"
+#include "daemon/report/again.h"
 #include "daemon/report/baseline.h"
 #include "daemon/report/fault_case.h"
 #include "daemon/report/observed.h"
@@ -33,9 +34,12 @@ enum class Verdict : uint8_t {
   kIncomplete,    // events were lost
   kNotQuiescent,  // passed, but RPCs stayed open beyond quiesce_timeout
   kNoTimeout,     // passed, but a caller waited for an answer until hang_limit
+  kDoneTwice,     // passed, although the server did twice what it must do once
 };
+inline constexpr Verdict kLastVerdict = Verdict::kDoneTwice;
 std::string_view verdict_name(Verdict verdict);
-// True for the verdicts that are findings for the user (kFailed, kCrashed, kTestTimeout, kNoTimeout).
+// True for the verdicts that are findings for the user (kFailed, kCrashed, kTestTimeout,
+// kNoTimeout, kDoneTwice).
 bool is_failure(Verdict verdict);
 
 // Identifies an RPC even after an edit of the program (core/index/stable_identity.h).
@@ -175,6 +179,7 @@ struct TestReport {
   std::vector<NotInterposedRecord> dependencies_not_tested;
   std::vector<std::string> without_cause;  // RPCs that were never faulted, with the reason
   uint32_t reference_executions = 1;
+  ReferenceAgain again;               // the reference execution, run again later
   std::vector<Variation> variations;  // what differed between executions with the same faults
   std::string proposed_masks;         // value of `nondeterminism`; empty: nothing to propose
   uint64_t damaged_fields = 0;        // requests with a forged or damaged x-filibuster field

@@ -139,7 +139,10 @@ std::string what_fails(const Execution& execution) {
   std::string what = "the test fails";
   if (execution.verdict == Verdict::kCrashed) what = "a service crashes";
   if (execution.verdict == Verdict::kTestTimeout) what = "the test does not end";
-  if (execution.verdict == Verdict::kNoTimeout) what = "a caller waits without end";
+  if (execution.verdict == Verdict::kNoTimeout)
+    what = execution.detail.find(kStillWaited) == std::string::npos ? "a caller waits without end"
+                                                                    : "a caller waits on";
+  if (execution.verdict == Verdict::kDoneTwice) what = "the server does a call twice";
   if (!execution.detail.empty()) what += " (" + redact(execution.detail) + ")";
   return what;
 }
@@ -246,6 +249,7 @@ std::string fault_in_words(const std::string& text) {
       return "answer whose Content-Length is " + std::to_string(std::abs(fault->delta)) +
              (fault->delta > 0 ? " bytes too large" : " bytes too small");
     case FaultKind::kSlowBody:
+      if (stalls(fault.value())) return "answer that stops in the middle of its body";
       return "answer whose body takes " + std::to_string(fault->latency_ms) + " ms";
     case FaultKind::kTls:
       switch (fault->tls) {

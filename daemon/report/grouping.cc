@@ -13,7 +13,7 @@ struct VerdictRow {
   std::string_view name;
   bool failure;
 };
-constexpr std::array<VerdictRow, 8> kVerdicts = {{
+constexpr std::array<VerdictRow, 9> kVerdicts = {{
     {"passed", false},
     {"failed", true},
     {"crashed", true},
@@ -22,6 +22,7 @@ constexpr std::array<VerdictRow, 8> kVerdicts = {{
     {"incomplete", false},
     {"not-quiescent", false},
     {"no-timeout", true},
+    {"possible-silent-violation", true},  // as the oracle of `filibuster suite`
 }};
 
 using FaultKey = std::pair<Hash128, std::string>;

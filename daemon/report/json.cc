@@ -226,7 +226,20 @@ Json row(const search::SearchCounts& counts) {
   return {{"executed", counts.executed},         {"scheduled", counts.scheduled},
           {"redundant", counts.redundant},       {"duplicate", counts.duplicate},
           {"beyond_bound", counts.beyond_bound}, {"open", counts.open},
-          {"abandoned", counts.abandoned}};
+          {"abandoned", counts.abandoned},       {"left_out", counts.left_out}};
+}
+
+Json row(const ReferenceAgain& again) {
+  Json drifts = Json::array();
+  for (const Drift& drift : again.drifts) {
+    drifts.push_back({{"what", drift.what},
+                      {"after", drift.after},
+                      {"seen", drift.seen},
+                      {"until", drift.until},
+                      {"executions", drift.executions},
+                      {"findings", drift.findings}});
+  }
+  return {{"executions", again.executions}, {"drifts", std::move(drifts)}};
 }
 
 Json nondeterminism(const TestReport& test) {
@@ -288,6 +301,7 @@ Json common_row(const TestReport& test) {
       {"dependencies_not_tested", std::move(dependencies)},
       {"without_cause", test.without_cause},
       {"nondeterminism", nondeterminism(test)},
+      {"reference_again", row(test.again)},
       {"damaged_fields", test.damaged_fields},
       {"notes", test.notes},
       {"rpcs", row(test.rpcs)},

@@ -150,12 +150,15 @@ std::string to_markdown(const SessionReport& report) {
   if (!report.error.empty()) out += block(redact(report.error).substr(0, kMaxOutput)) + "\n";
   out += tests_table(report);
   out += failing_markdown(report, kRoom / 2);
-  std::vector<std::string> accepted, mended, left, untested;
+  std::vector<std::string> accepted, mended, changed, left, untested;
   for (const TestReport& test : report.tests) {
     for (const Finding& finding : test.findings) {
       if (!finding.fails())
         accepted.push_back(inline_text(to_line(finding)) + " (" + finding.id +
                            "): " + inline_text(standing_text(finding)));
+    }
+    for (const Drift& drift : test.again.drifts) {
+      for (const std::string& what : drift.what) changed.push_back(inline_text(what));
     }
     for (const LeftFault& row : test.left) {
       if (test.time_over)
@@ -172,6 +175,7 @@ std::string to_markdown(const SessionReport& report) {
   size_t room = kRoom - std::min(kRoom, out.size());
   out += list("Accepted", accepted, &room);
   out += list("Accepted, and not found any more", mended, &room);
+  out += list("The application changed during the exploration", changed, &room);
   out += list("Left when the time was over", left, &room);
   out += list("RPCs that were not tested", untested, &room);
   return out;

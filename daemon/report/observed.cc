@@ -23,7 +23,7 @@ bool is_error_of_grpc(const RpcRecord& rpc) {
 // The error that the service answered with by itself; "" if there was no answer, the answer was no
 // error, or the answer was injected.
 std::string own_error(const RpcRecord& rpc) {
-  if (rpc.open || rpc.injected || rpc.outcome != RpcOutcome::kAnswered) return "";
+  if (rpc.injected || !rpc.answered()) return "";
   if (is_error_of_grpc(rpc)) {
     // With another HTTP status (0: there was no answer) the gRPC status is the client's conclusion and
     // not the service's answer.
@@ -34,8 +34,8 @@ std::string own_error(const RpcRecord& rpc) {
 }
 
 bool failed(const RpcRecord& rpc) {
-  return rpc.injected || rpc.open || rpc.outcome != RpcOutcome::kAnswered || rpc.status >= 400 ||
-         is_error_of_grpc(rpc) || rpc.code_space == CodeSpace::kRedis;
+  return rpc.injected || !rpc.answered() || rpc.status >= 400 || is_error_of_grpc(rpc) ||
+         rpc.code_space == CodeSpace::kRedis;
 }
 
 std::string key_of(const ObservedAnswer& row) {

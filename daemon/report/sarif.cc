@@ -31,6 +31,8 @@ constexpr Rule kRules[] = {
     {Verdict::kTestTimeout, "The test does not end when a remote call fails.",
      "Look for a wait without a limit, or for retries without an end, behind the call."},
     {Verdict::kNoTimeout, "A caller waits without end for an answer.", "Give the call a timeout."},
+    {Verdict::kDoneTwice, "A server does a call twice whose first answer did not come.",
+     "Send a key with the call (Idempotency-Key) by which the server knows it again, or do not send it again."},
 };
 
 size_t rule_of(Verdict verdict) {

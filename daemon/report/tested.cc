@@ -86,6 +86,10 @@ bool RpcLedger::unconcluded(const std::string& rpc) {
   return unconcluded_names_.add(rpc, &unconcluded_);
 }
 
+void RpcLedger::did_not_come(const std::string& rpc) {
+  if (did_not_come_.size() < kMaxRpcs) did_not_come_.insert(redact(rpc));
+}
+
 bool RpcLedger::knows(const std::string& rpc) const {
   const std::string name = redact(rpc);
   return faulted_.contains(name) || left_out_.contains(name) || by_configuration_.contains(name);
@@ -96,7 +100,9 @@ TestedRpcs RpcLedger::result(Rest rest) const {
   out.tested = injected_;
   out.by_configuration = by_configuration_;
   for (const std::string& rpc : faulted_) {
-    if (rest == Rest::kNone) {
+    if (did_not_come_.contains(rpc) && !injected_.contains(rpc)) {
+      out.untested.emplace(rpc, "it comes in some executions only, and came in none with a fault");
+    } else if (rest == Rest::kNone) {
       out.tested.insert(rpc);
     } else if (injected_.contains(rpc)) {
       continue;
@@ -116,11 +122,9 @@ TestedRpcs RpcLedger::result(Rest rest) const {
 }
 
 std::string RpcLedger::to_json() const {
-  return Json{{"faulted", faulted_},
-              {"injected", injected_},
-              {"unconcluded", unconcluded_},
-              {"by_configuration", by_configuration_},
-              {"left_out", left_out_}}
+  return Json{{"faulted", faulted_},           {"injected", injected_},
+              {"unconcluded", unconcluded_},   {"by_configuration", by_configuration_},
+              {"did_not_come", did_not_come_}, {"left_out", left_out_}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -138,6 +142,7 @@ void RpcLedger::add_json(std::string_view text) {
   add("injected", &injected_);
   add("unconcluded", &unconcluded_);
   add("by_configuration", &by_configuration_);
+  add("did_not_come", &did_not_come_);
   const auto at = json.find("left_out");
   if (at == json.end() || !at->is_object()) return;
   for (const auto& [rpc, reason] : at->items()) {

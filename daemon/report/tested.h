@@ -45,6 +45,10 @@ class RpcLedger {
   bool injected(const std::string& rpc);
   // An execution with a fault at `rpc` had no conclusion. True if that is new.
   bool unconcluded(const std::string& rpc);
+  // `rpc` comes in some executions only, and not in one that was to have a fault there.
+  void did_not_come(const std::string& rpc);
+  // It is left out no longer.
+  void forget(const std::string& rpc) { left_out_.erase(rpc); }
   bool knows(const std::string& rpc) const;
   static constexpr size_t kMaxRpcs = 10'000;  // of one kind; further RPCs are not kept
   bool full() const;
@@ -71,7 +75,7 @@ class RpcLedger {
     bool add(const std::string& rpc, std::set<std::string>* to);
   };
 
-  std::set<std::string> faulted_, injected_, unconcluded_, by_configuration_;
+  std::set<std::string> faulted_, injected_, unconcluded_, by_configuration_, did_not_come_;
   Names faulted_names_, injected_names_, unconcluded_names_, configured_names_;
   std::map<std::string, std::string> left_out_;
 };

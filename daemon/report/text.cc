@@ -108,6 +108,7 @@ std::string answer_text(const TestReport& test) {
       " in " + seconds_text(test.seconds) + ", " + std::to_string(counts.redundant) + " redundant" +
       (counts.abandoned > 0 ? ", " + std::to_string(counts.abandoned) + " WITHOUT A CONCLUSION"
                             : std::string()) +
+      (test.again.drifts.empty() ? "" : ", THE APPLICATION CHANGED MEANWHILE") +
       (test.finished ? "" : ", NOT FINISHED");
   out +=
       test.findings.empty()
@@ -182,6 +183,7 @@ std::string notes_text(const TestReport& test) {
            " (median), without faults " + seconds_text(test.reference_seconds) +
            started_text(test) + "\n";
   }
+  out += drift_text(test);
   std::vector<std::string> lines = skipped_lines(test);
   // If a bound ended the search, `beyond_bound` contains the open executions, too.
   if (!test.finished && !test.time_over && counts.open > 0 && counts.beyond_bound < counts.open) {

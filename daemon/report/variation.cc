@@ -12,7 +12,8 @@ namespace {
 using PlainJson = nlohmann::json;
 
 constexpr std::string_view kEffects[] = {"none", "masked", "not faulted",
-                                         "the answer counts by its status alone"};
+                                         "the answer counts by its status alone",
+                                         "faulted where it comes"};
 static_assert(std::size(kEffects) == static_cast<size_t>(Variation::Effect::kCount));
 
 }  // namespace

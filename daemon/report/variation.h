@@ -10,10 +10,11 @@ namespace filibuster {
 
 struct Variation {
   enum class Effect : uint8_t {
-    kNone,         // nothing: it makes no difference
-    kMasked,       // it is left out of indexes and answers
-    kNotFaulted,   // its RPC gets no fault
-    kStatusAlone,  // the answer counts by its status
+    kNone,          // nothing: it makes no difference
+    kMasked,        // it is left out of indexes and answers
+    kNotFaulted,    // its RPC gets no fault
+    kStatusAlone,   // the answer counts by its status
+    kWhereItComes,  // its RPC gets its faults in the executions in which it comes
     kCount,
   };
   std::string rpc;   // "users -> orders POST /orders/*"
@@ -25,6 +26,10 @@ struct Variation {
   bool comes_and_goes = false;
   bool operator==(const Variation&) const = default;
 };
+
+// What helps where a service keeps something from one execution to the next.
+inline constexpr std::string_view kFreshStart =
+    "`\"restart\": \"each\"` gives a service a fresh start for each execution, a `before_execution` hook empties its store";
 
 // "masked", "not faulted", ...
 std::string_view effect_text(Variation::Effect effect);

@@ -153,7 +153,7 @@ std::string_view retried_by_name(RetriedBy who) {
 }
 
 bool has_failed(const RpcRecord& rpc) {
-  return !rpc.open && (rpc.outcome != RpcOutcome::kAnswered || rpc.failed());
+  return !rpc.open && (!rpc.answered() || rpc.failed());
 }
 
 bool succeeded_at_server(const RpcRecord& rpc) {

@@ -118,18 +118,6 @@ std::string call_text(const RpcRecord& rpc) {
   return rpc.caller + " -> " + rpc.service + " " + call_name(rpc, path_of(rpc));
 }
 
-std::string repeated_text(const ExecutionRecord& record, const Repeated& repeated) {
-  std::string attempts;
-  for (const size_t at : repeated.succeeded) {
-    const RpcRecord& rpc = record.rpcs[at];
-    attempts +=
-        (attempts.empty() ? "" : " and ") + std::string("attempt ") +
-        (rpc.attempt != 0 ? std::to_string(rpc.attempt) : std::to_string(attempts.empty() ? 1 : 2));
-  }
-  return call_text(record.rpcs[repeated.succeeded.front()]) + " succeeded at the server by " +
-         attempts + " of one call";
-}
-
 bool has_own_frames(const Raised& raised, const OracleOptions& options) {
   return std::any_of(raised.frames.begin(), raised.frames.end(), [&](const std::string& frame) {
     return !is_client_frame(frame, options) && !is_test_frame(frame, options);
@@ -315,6 +303,34 @@ const RpcRecord* later_refusal(const ExecutionRecord& record, const RetryGroup& 
   return out;
 }
 
+std::string repetition_text(const ExecutionRecord& record, const Repeated& repeated) {
+  std::string attempts;
+  for (const size_t at : repeated.succeeded) {
+    const RpcRecord& rpc = record.rpcs[at];
+    attempts +=
+        (attempts.empty() ? "" : " and ") + std::string("attempt ") +
+        (rpc.attempt != 0 ? std::to_string(rpc.attempt) : std::to_string(attempts.empty() ? 1 : 2));
+  }
+  return call_text(record.rpcs[repeated.succeeded.front()]) + " succeeded at the server by " +
+         attempts + " of one call";
+}
+
+std::vector<size_t> sent_again(const ExecutionRecord& record, const std::vector<RetryGroup>& groups,
+                               const std::vector<MutationRule>& rules) {
+  std::vector<size_t> out;
+  for (const RetryGroup& group : groups) {
+    // Of an attempt that was refused nobody has seen the header fields: another one may have a key.
+    const bool seen = std::any_of(group.rpcs.begin(), group.rpcs.end(), [&](size_t at) {
+      return record.rpcs[at].outcome != RpcOutcome::kRefused;
+    });
+    const bool unsafe = std::all_of(group.rpcs.begin(), group.rpcs.end(), [&](size_t at) {
+      return is_unsafe_mutation(record.rpcs[at], rules);
+    });
+    if (seen && unsafe) out.insert(out.end(), group.rpcs.begin(), group.rpcs.end() - 1);
+  }
+  return out;
+}
+
 std::vector<Repeated> repeated_mutations(const ExecutionRecord& record,
                                          const std::vector<RetryGroup>& groups,
                                          const std::vector<MutationRule>& rules) {
@@ -339,7 +355,7 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
     case Ending::kPassed:
       if (out.repeated.empty()) break;
       out.oracle = Oracle::kPossibleSilentViolation;
-      out.evidence = "the test passes, although " + repeated_text(record, out.repeated.front());
+      out.evidence = "the test passes, although " + repetition_text(record, out.repeated.front());
       break;
     case Ending::kDied:
       out.oracle = Oracle::kProcessDied;

@@ -95,6 +95,13 @@ std::vector<Repeated> repeated_mutations(const ExecutionRecord& record,
                                          const std::vector<RetryGroup>& groups,
                                          const std::vector<MutationRule>& rules);
 
+// "cart -> orders  POST /orders succeeded at the server by attempt 1 and attempt 2 of one call"
+std::string repetition_text(const ExecutionRecord& record, const Repeated& repeated);
+
+// The positions of mutations that their client sent again, whatever came of them; each but the last of its call.
+std::vector<size_t> sent_again(const ExecutionRecord& record, const std::vector<RetryGroup>& groups,
+                               const std::vector<MutationRule>& rules);
+
 // One execution under faults.
 struct FaultedTest {
   Ending ending = Ending::kPassed;

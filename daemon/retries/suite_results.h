@@ -22,6 +22,7 @@ struct SiteRow {
   uint32_t attempts = 1;   // the most that one of them took without a fault
   std::string grouped_by;  // how these were told to be one call; "": each had one attempt
   std::string why_not;     // why it gets no fault; "": it does
+  std::string seen;  // "seen in 2 of 4 executions: ..." where its call comes in some only; else ""
 };
 
 struct SuiteTestRow {

@@ -6,6 +6,7 @@
 #include "core/text/shell_word.h"
 #include "daemon/report/call_site_text.h"
 #include "daemon/report/redact.h"
+#include "daemon/report/variation.h"
 #include "daemon/retries/suite_results.h"
 
 namespace filibuster::retries {
@@ -156,6 +157,18 @@ std::string to_text(const SuiteResults& results) {
   }
   out += list(unfaulted,
               "Call sites that get no fault:", [](const std::string& text) { return text; });
+  std::vector<std::string> sometimes;
+  for (const SuiteTestRow& test : results.tests) {
+    for (const SiteRow& site : test.sites) {
+      if (!site.seen.empty())
+        sometimes.push_back(call_site_text(site.site) + " (" + site.call + ") in " + test.name +
+                            ": " + site.seen);
+    }
+  }
+  if (!sometimes.empty()) sometimes.emplace_back(kFreshStart);
+  out += list(sometimes, "Calls that come in some executions only:", [](const std::string& text) {
+    return text;
+  });
   std::map<std::string, size_t> skipped;
   for (const FaultRow& row : results.faults) {
     if (!row.skipped.empty()) ++skipped[row.skipped];

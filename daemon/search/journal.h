@@ -28,6 +28,7 @@ enum class AbstractState : uint8_t {
   kExecuted = 1,
   kRedundant = 2,  // pruned by ESR
   kAbandoned = 3,  // could not be concluded; the reason is kept
+  kLeftOut = 4,    // what it is about did not come; the reason is kept
 };
 
 // One abstract execution as a delta to the execution it was scheduled from.

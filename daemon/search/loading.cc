@@ -58,6 +58,9 @@ Result<void> Search::State::load() {
       case AbstractState::kAbandoned:
         ++abandoned;
         break;
+      case AbstractState::kLeftOut:
+        ++left_out;
+        break;
     }
   });
   if (!rows) return rows;

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <unordered_set>
+
 #include "daemon/search/state.h"
 
 namespace filibuster::search {
@@ -189,7 +192,7 @@ void Search::State::expand(AbstractId id, const std::shared_ptr<const RpcList>& 
   for (uint32_t at = 0; at < list->size(); ++at) {
     const Item& item = (*list)[at];
     if (!mark(item.rpc)) continue;
-    for (OutcomeId fault : fault_lists[item.faults]) {
+    for (OutcomeId fault : faults_of(item)) {
       if (full) {
         ++counts.beyond_bound;
         continue;
@@ -200,6 +203,48 @@ void Search::State::expand(AbstractId id, const std::shared_ptr<const RpcList>& 
     }
   }
   expanded(id, children, list);
+}
+
+// The faults that the RPC gets here; {}: none.
+std::vector<OutcomeId> Search::State::faults_of(const Item& item) const {
+  std::vector<OutcomeId> out = fault_lists[item.faults];
+  if (out.empty() || more_faults.empty()) return out;
+  const auto more = more_faults.find(index_of[item.rpc]);
+  if (more == more_faults.end()) return out;
+  for (const OutcomeId fault : more->second)
+    if (std::find(out.begin(), out.end(), fault) == out.end()) out.push_back(fault);
+  return out;
+}
+
+// Schedules the fault wherever the RPC was first seen beyond a prefix, and got its other faults. A set of faults has to be
+// decided after its subsets (search.h "The order"), and what is scheduled last is decided first: so the largest set comes
+// first here.
+void Search::State::schedule_at(uint32_t rpc, OutcomeId fault) {
+  struct Place {
+    AbstractId from;
+    uint32_t position;
+    size_t faults;
+  };
+  std::vector<Place> places;
+  std::unordered_set<AbstractId> seen;
+  for (AbstractId id = 1; id < abstracts.size(); ++id) {
+    const Abstract& one = abstracts[id];
+    if (one.rpc == rpc && seen.insert(one.parent).second)
+      places.push_back({one.parent, one.position, planned(one.parent).size()});
+  }
+  std::stable_sort(places.begin(), places.end(),
+                   [](const Place& a, const Place& b) { return a.faults > b.faults; });
+  for (const Place& place : places) {
+    if (options.max_faults != 0 && place.faults >= options.max_faults) {
+      ++counts.beyond_bound;
+      continue;
+    }
+    Hash128 set;
+    for (const auto& [other, with] : planned(place.from)) add_fault(&set, other, with);
+    add_fault(&set, rpc, fault);
+    if (fault_sets.contains(set)) continue;  // by an earlier part of the session
+    open_parents[place.from].open_children += schedule(place.from, rpc, place.position, fault, set);
+  }
 }
 
 // SearchOptions::tell_apart_by_place: an RPC belongs to the prefix if the prefix has the same index at

@@ -50,15 +50,33 @@ Result<void> Search::executed(AbstractId id, std::span<const ObservedRpc> rpcs) 
   return s.health();
 }
 
-Result<void> Search::abandoned(AbstractId id, std::string_view reason) {
-  State& s = *state_;
-  if (auto healthy = s.health(); !healthy) return healthy;
-  if (id == kReference || id >= s.abstracts.size() ||
-      s.abstracts[id].state != AbstractState::kOpen) {
+Result<void> Search::State::undecided(AbstractId id, AbstractState state, std::string_view reason) {
+  if (auto healthy = health(); !healthy) return healthy;
+  if (id == kReference || id >= abstracts.size() || abstracts[id].state != AbstractState::kOpen) {
     return Error{"execution " + std::to_string(id) + " was not handed out, or was reported before"};
   }
-  ++s.abandoned;
-  s.decide(id, AbstractState::kAbandoned, reason.empty() ? "no reason given" : reason);
+  ++(state == AbstractState::kLeftOut ? left_out : abandoned);
+  decide(id, state, reason.empty() ? "no reason given" : reason);
+  return health();
+}
+
+Result<void> Search::abandoned(AbstractId id, std::string_view reason) {
+  return state_->undecided(id, AbstractState::kAbandoned, reason);
+}
+
+Result<void> Search::left_out(AbstractId id, std::string_view reason) {
+  return state_->undecided(id, AbstractState::kLeftOut, reason);
+}
+
+Result<void> Search::allow(Hash128 index, OutcomeId fault) {
+  State& s = *state_;
+  if (auto healthy = s.health(); !healthy) return healthy;
+  if (s.options.tell_apart_by_place) return {};
+  std::vector<OutcomeId>& more = s.more_faults[index];
+  if (std::find(more.begin(), more.end(), fault) != more.end()) return {};
+  more.push_back(fault);
+  if (const uint32_t* rpc = s.number_of.find(index)) s.schedule_at(*rpc, fault);
+  if (s.journal != nullptr) s.note(s.journal->commit_if_older(kBatchMs));
   return s.health();
 }
 
@@ -180,7 +198,8 @@ SearchCounts Search::counts() const {
   SearchCounts counts = s.counts;
   const uint64_t explored = counts.executed == 0 ? 0 : counts.executed - 1;
   counts.abandoned = s.abandoned;
-  counts.open = counts.scheduled - explored - counts.redundant - s.abandoned;
+  counts.left_out = s.left_out;
+  counts.open = counts.scheduled - explored - counts.redundant - s.abandoned - s.left_out;
   if (s.options.max_executions != 0 && counts.executed >= s.options.max_executions) {
     counts.beyond_bound += counts.open;
   }

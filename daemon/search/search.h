@@ -122,6 +122,7 @@ struct SearchCounts {
   uint64_t beyond_bound = 0;  // not scheduled or not executed because of a bound
   uint64_t open = 0;          // scheduled and not yet decided
   uint64_t abandoned = 0;     // executed without a conclusion
+  uint64_t left_out = 0;      // an RPC that comes and goes by itself did not come for them
 };
 
 // An execution that is redundant only because an outcome was taken as another one.
@@ -152,6 +153,11 @@ class Search {
   Result<void> executed(AbstractId id, std::span<const ObservedRpc> rpcs);
   // `id` could not be concluded (plan not met, incomplete): recorded with the reason, not expanded.
   Result<void> abandoned(AbstractId id, std::string_view reason);
+  // The same for an execution about an RPC that comes and goes by itself, and did not come.
+  Result<void> left_out(AbstractId id, std::string_view reason);
+  // From now on the RPC gets this fault, too, wherever it gets faults. Where its other faults were scheduled already, this
+  // one is now. Not kept in the journal: to be said again after resume(), before anything else.
+  Result<void> allow(Hash128 index, OutcomeId fault);
 
   // The next execution that is not redundant; nullopt: the space is explored, the bound on executions
   // is reached, or the journal failed (health()).

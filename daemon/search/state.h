@@ -121,7 +121,8 @@ struct Search::State {
   std::vector<Unlike> unlike;
   SearchCounts counts;
   SearchSeconds seconds;
-  uint64_t abandoned = 0;
+  uint64_t abandoned = 0, left_out = 0;
+  std::map<Hash128, std::vector<OutcomeId>> more_faults;  // Search::allow
 
   std::vector<uint64_t> marked_in;  // by RPC number: the last mark() round that met it
   uint64_t mark_round = 0;
@@ -163,6 +164,9 @@ struct Search::State {
                                 size_t* same);
   void expand(AbstractId id, const std::shared_ptr<const RpcList>& list);
   void expand_by_place(AbstractId id, const std::shared_ptr<const RpcList>& list);
+  std::vector<OutcomeId> faults_of(const Item& item) const;
+  void schedule_at(uint32_t rpc, OutcomeId fault);
+  Result<void> undecided(AbstractId id, AbstractState state, std::string_view reason);
   uint32_t schedule(AbstractId from, uint32_t rpc, uint32_t at, OutcomeId fault, Hash128 known_as);
   void expanded(AbstractId id, uint32_t children, const std::shared_ptr<const RpcList>& list);
   OpenExecutions::Place place_of(AbstractId id) const;

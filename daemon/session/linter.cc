@@ -8,6 +8,7 @@
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
 #include "daemon/explore/observation.h"
+#include "daemon/explore/silent_services.h"
 #include "daemon/lane/programs_outside.h"
 #include "daemon/lint/probes.h"
 #include "daemon/report/dependency.h"
@@ -103,7 +104,8 @@ Result<void> Linter::run_reference() {
     for (const std::string& text : lane_.obstacles()) hints += "\n  - " + text;
     return Error{"no RPC was seen in " + what + "(it passed): there is nothing to look at" + hints};
   }
-  for (const auto& [service, text] : services_without_agent(config_, result.record)) {
+  for (const auto& [service, text] :
+       services_without_agent(config_, result.record, lane_.hub().agents())) {
     const std::string whole =
         text + listener_outside(attach::Proc(), config_, lane_.place(), service);
     session_.warn(whole);

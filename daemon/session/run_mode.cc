@@ -51,6 +51,8 @@ class RunMode final : public Mode {
     report->profile = request_.profile;
     for (const TestReport& test : report->tests) {
       out.no_conclusion |= test.counts.abandoned > 0;
+      // What a state that has built up hides was not tested, whatever the executions after it say.
+      out.no_conclusion |= !test.again.drifts.empty();
       out.no_conclusion |= !request_.allow_untested && !test.rpcs.untested.empty();
       out.time_over |= test.time_over;
     }

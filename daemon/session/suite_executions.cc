@@ -61,9 +61,17 @@ bool gave_up_before(const ExecutionRecord& record, Hash128 faulted,
 constexpr char kGaveUp[] =
     "clients gave other calls up before the fault (is the machine too busy for their timeouts?)";
 
+// No race is lost where it stays away, but what is not there gets no fault.
+constexpr char kDidNotCome[] = "the call, which comes in some executions only, did not come";
+
 // The race that the execution has lost before its fault came: another execution of the same plan may win it. "": none, and
 // whatever came of the execution counts.
-std::string lost_race(const Attempt& attempt, Hash128 faulted, const SuiteTest& test) {
+std::string lost_race(const Attempt& attempt, Hash128 faulted, const SuiteTest& test,
+                      bool sometimes) {
+  if (sometimes && is_inconclusive(attempt.judgement.verdict) &&
+      std::ranges::find(attempt.result.record.rpcs, faulted, &RpcRecord::index) ==
+          attempt.result.record.rpcs.end())
+    return kDidNotCome;
   if (gave_up_before(attempt.result.record, faulted, test.given_up)) return kGaveUp;
   if (is_inconclusive(attempt.judgement.verdict) &&
       attempt.judgement.cause == NoConclusion::kAnsweredEarly)
@@ -74,6 +82,11 @@ std::string lost_race(const Attempt& attempt, Hash128 faulted, const SuiteTest& 
 std::string seen_text(const RpcRecord& rpc) {
   if (rpc.injected) return to_text(rpc.fault);
   return rpc.was_error_already ? "pass (an error already)" : "pass";
+}
+
+bool calls_sometimes(const SuiteTest& test, const std::string& site) {
+  const auto call = test.calls.find(site);
+  return call != test.calls.end() && call->second.sometimes;
 }
 
 }  // namespace
@@ -107,7 +120,7 @@ void SuiteTester::tell(const Attempt& attempt, const std::string& what) const {
 }
 
 Result<SuiteTester::Tries> SuiteTester::attempts(const SuiteTest& test, const FaultSpec& fault,
-                                                 const InjectedFault& rpc) {
+                                                 const InjectedFault& rpc, bool sometimes) {
   Tries out;
   while (out.tries < kMostTries) {
     if (!out.race.empty()) out.tried_again = out.race;
@@ -124,7 +137,7 @@ Result<SuiteTester::Tries> SuiteTester::attempts(const SuiteTest& test, const Fa
     stopped_ = tried->result.stopped;
     if (stopped_) return out;
     out.last = std::move(tried).value();
-    out.race = lost_race(*out.last, rpc.index, test);
+    out.race = lost_race(*out.last, rpc.index, test, sometimes);
     if (out.race.empty()) break;
   }
   return out;
@@ -152,7 +165,7 @@ SuiteEvidence SuiteTester::read(const SuiteTest& of, const Attempt& attempt, con
   if (test.group) {
     for (const size_t at : out.groups[*test.group].rpcs) {
       const RpcRecord& one = out.record.rpcs[at];
-      if (one.hang_limit.has_no_timeout()) hangs(one.caller + ": " + to_text(one.hang_limit));
+      if (one.hang_limit.waited_on()) hangs(one.caller + ": " + to_text(one.hang_limit));
       if (!one.injected) continue;
       const std::string text = to_text(one.fault);
       if (std::find(test.outcomes.begin(), test.outcomes.end(), text) == test.outcomes.end())
@@ -256,18 +269,27 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
       return {};
     }
   }
+  if (did_not_come_.contains(row->site)) {
+    row->skipped = kDidNotCome;
+    return {};
+  }
   InjectedFault rpc = call.rpc;
   rpc.set_fault(fault.value());
   if (const auto* answer = retries::template_for(retries::signs_of(call.reference));
       answer != nullptr && !answer->grpc && !rpc.key.empty())
     rpc.answer = answer->name;
   row->attempts = rpc.fault;
-  const auto tried = attempts(test, fault.value(), rpc);
+  const auto tried = attempts(test, fault.value(), rpc, call.sometimes);
   if (!tried) return tried.error();
   row->tries = tried->tries;
   row->tried_again = tried->tried_again;
   if (stopped_) return {};
   const Attempt& one = *tried->last;
+  if (tried->race == kDidNotCome) {
+    did_not_come_.insert(row->site);
+    row->skipped = kDidNotCome;
+    return {};
+  }
   if (!tried->race.empty()) {
     row->skipped = "no conclusion: " + tried->race;
     return {};
@@ -306,7 +328,7 @@ Result<SuiteTester::Replay> SuiteTester::replay(const SuiteTest& test, const Sui
   auto fault = parse_fault(rpc.fault);
   if (!fault) return fault.error();
   const FaultSpec spec = retries::attempts_as_template_says(fault.value(), rpc.answer);
-  const auto tried = attempts(test, spec, rpc);
+  const auto tried = attempts(test, spec, rpc, calls_sometimes(test, row.site));
   if (!tried) return tried.error();
   Replay out;
   if (stopped_) return out;

@@ -33,6 +33,27 @@ std::string first_line(const std::string& text) {
   return text.substr(begin, std::min(text.find('\n', begin) - begin, kMaxReason));
 }
 
+// So many executions without faults tell what never comes again from what comes and goes.
+constexpr size_t kToTellApart = 4;
+
+bool comes_and_goes(const Nondeterminism& found) {
+  return std::any_of(found.variations.begin(), found.variations.end(),
+                     [](const Variation& one) { return one.comes_and_goes; });
+}
+
+// What comes in some executions only, and in more than one, gets its faults where it comes.
+void note_recurring(const std::vector<ExecutionResult>& runs, UnstableRpcs* unstable) {
+  std::map<Hash128, std::set<size_t>> in_runs;
+  for (size_t run = 0; run < runs.size(); ++run) {
+    for (const RpcRecord& rpc : runs[run].record.rpcs) {
+      if (unstable->comes_sometimes(rpc) != nullptr) in_runs[rpc.index].insert(run);
+    }
+  }
+  for (const auto& [index, in] : in_runs) {
+    if (in.size() > 1) unstable->comes_again(index);
+  }
+}
+
 }  // namespace
 
 retries::OracleOptions oracle_options(const Config& config) {
@@ -184,7 +205,6 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
   const size_t count = std::max(config_.bounds.reference_executions, kLeastReferences);
   std::vector<ExecutionResult> runs;
   UnstableRpcs unstable;
-  std::string changes;
   Result<bool> done = run_references(1, out, &runs);
   if (done.ok() && done.value()) run_->set_reference_seconds(runs[0].seconds);
   for (int round = 0; done.ok() && (round > 0 || done.value()); ++round) {
@@ -193,10 +213,14 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
     std::vector<const ExecutionRecord*> records;
     for (const ExecutionResult& run : runs) records.push_back(&run.record);
     Nondeterminism found = find_nondeterminism(records, out->masks, config_.index_parts);
-    unstable.add(found.unstable);
-    for (const Variation& one : found.variations) {
-      if (one.comes_and_goes && changes.empty()) changes = one.rpc + ": " + one.what;
+    if (comes_and_goes(found) && found.proposed.empty() && runs.size() < kToTellApart) {
+      done = run_references(kToTellApart, out, &runs);
+      if (!done || !done.value()) break;
+      records.clear();
+      for (const ExecutionResult& run : runs) records.push_back(&run.record);
+      found = find_nondeterminism(records, out->masks, config_.index_parts);
     }
+    unstable.add(found.unstable);
     if (found.proposed.empty() || round == kMaskRounds) break;
     out->masks.insert(out->masks.end(), found.proposed.begin(), found.proposed.end());
     if (auto masked = mask(out->masks); !masked) {
@@ -213,10 +237,13 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
     out->row.left_out = "the session was stopped before its runs without faults were over";
     return {};
   }
-  if (out->row.left_out.empty() && !changes.empty())
-    out->row.left_out = "what it calls changes from run to run: " + changes;
   if (out->row.left_out.empty() && !runs.empty()) {
-    note_calls(runs.back().record, unstable, out);
+    note_recurring(runs, &unstable);
+    note_calls(runs.back().record, unstable, Which::kAll, out);
+    if (unstable.has_sometimes()) {
+      for (const ExecutionResult& run : runs)
+        note_calls(run.record, unstable, Which::kThatComeSometimes, out);
+    }
     if (out->row.sites.empty())
       out->row.left_out = "only its own code makes remote calls, and these get no fault";
   }
@@ -240,7 +267,7 @@ std::string SuiteTester::why_not(const RpcsById& rpcs, const RpcRecord& rpc,
 }
 
 void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& unstable,
-                             SuiteTest* out) {
+                             Which which, SuiteTest* out) {
   const RpcsById rpcs = rpcs_by_id(record);
   for (const RpcRecord& rpc : record.rpcs) {
     if (was_given_up(rpc)) out->given_up.push_back(rpc.index);
@@ -248,6 +275,8 @@ void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& 
   for (const retries::RetryGroup& group : retries::group_attempts(record)) {
     const RpcRecord& rpc = record.rpcs[group.rpcs.front()];
     if ((rpc.flags & kRpcLate) != 0) continue;
+    const UnstableKind* sometimes = unstable.comes_sometimes(rpc);
+    if (which == Which::kThatComeSometimes && sometimes == nullptr) continue;
     if (is_test_call(rpc) && !rpc.stack_text.empty() &&
         retries::is_test_frame(rpc.stack_text.front(), oracle_options_)) {
       ++out->row.own_calls;
@@ -259,10 +288,12 @@ void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& 
                             [&](const retries::SiteRow& one) { return one.site == site; });
     const bool is_new = row == rows.end();
     if (is_new) {
-      rows.push_back({site, rpc.service, call_name(rpc, path_of(rpc)), 0, 1, "", ""});
+      rows.push_back({site, rpc.service, call_name(rpc, path_of(rpc)), 0, 1, "", "", ""});
       row = rows.end() - 1;
     }
-    ++row->calls;
+    // Of what comes sometimes the last execution has counted its own.
+    if (is_new || which == Which::kAll) ++row->calls;
+    if (is_new && sometimes != nullptr) row->seen = sometimes->reason;
     row->attempts = std::max(row->attempts, static_cast<uint32_t>(group.rpcs.size()));
     if (group.rpcs.size() > 1)
       row->grouped_by = group.request_id_name.empty()
@@ -272,7 +303,9 @@ void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& 
     if (out->calls.contains(site)) continue;
     const std::string why = why_not(rpcs, rpc, unstable);
     if (is_new || why.empty()) row->why_not = why;
-    if (why.empty()) out->calls.emplace(site, SuiteCall{describe_for_report(rpcs, rpc), rpc});
+    if (!why.empty()) continue;
+    out->calls.emplace(site, SuiteCall{describe_for_report(rpcs, rpc), rpc, sometimes != nullptr});
+    row->seen = sometimes == nullptr ? "" : sometimes->reason;
   }
 }
 

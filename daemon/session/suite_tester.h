@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/explore/nondeterminism.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/test_run.h"
 #include "daemon/explore/unstable_rpcs.h"
@@ -21,8 +22,9 @@ namespace filibuster {
 
 // The first call of a test at a call site that may get a fault.
 struct SuiteCall {
-  InjectedFault rpc;    // without a fault
-  RpcRecord reference;  // its first attempt in the reference execution
+  InjectedFault rpc;       // without a fault
+  RpcRecord reference;     // its first attempt in the reference execution
+  bool sometimes = false;  // it comes in some executions only
 };
 
 // Why a test is left out that cannot pass begins so.
@@ -108,7 +110,9 @@ class SuiteTester {
   Result<void> mask(const std::vector<NondeterminismRule>& rules);
   // False: the test is left out, or the session was stopped.
   Result<bool> run_references(size_t count, SuiteTest* out, std::vector<ExecutionResult>* runs);
-  void note_calls(const ExecutionRecord& record, const UnstableRpcs& unstable, SuiteTest* out);
+  enum class Which { kAll, kThatComeSometimes };
+  void note_calls(const ExecutionRecord& record, const UnstableRpcs& unstable, Which which,
+                  SuiteTest* out);
   std::string why_not(const RpcsById& rpcs, const RpcRecord& rpc,
                       const UnstableRpcs& unstable) const;
   std::string site_of(const RpcRecord& rpc) const;
@@ -120,7 +124,9 @@ class SuiteTester {
     std::string tried_again;      // why there was more than one
     uint32_t tries = 0;
   };
-  Result<Tries> attempts(const SuiteTest& test, const FaultSpec& fault, const InjectedFault& rpc);
+  // `sometimes`: the RPC need not come.
+  Result<Tries> attempts(const SuiteTest& test, const FaultSpec& fault, const InjectedFault& rpc,
+                         bool sometimes);
   SuiteEvidence read(const SuiteTest& test, const Attempt& attempt, const FaultSpec& fault,
                      const InjectedFault& rpc) const;
   std::set<std::string> written_cases() const;
@@ -143,6 +149,8 @@ class SuiteTester {
   std::chrono::milliseconds hang_limit_{0};
   double control_seconds_ = 0;
   bool stopped_ = false;
+  std::set<std::string>
+      did_not_come_;  // call sites whose call did not come when it was to have a fault
 };
 
 // Did the client end the call before an answer began? (Calls that come after the test's end do not count.)

@@ -41,6 +41,9 @@ enum class Saved : uint8_t {
   kRefusals,       // RefusalCounts
   kObserved,       // ObservedAnswers
   kGivenUp,        // GivenUpCounts
+  kAppearances,    // how often RPCs came that come in some executions only
+  kDrifts,         // times in which the application did not do what it did at first
+  kSentAgain,      // mutations that clients send again (explorer_mutations.cc)
   kCount,
 };
 

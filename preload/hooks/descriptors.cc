@@ -12,6 +12,7 @@
 #include "preload/hooks/seccomp.h"
 #include "preload/interpose.h"
 #include "preload/os/raw_syscall.h"
+#include "preload/stream/ready_made.h"
 #include "preload/stream/registry.h"
 
 #ifndef CLOSE_RANGE_CLOEXEC
@@ -114,6 +115,14 @@ void make_room(int from, int to) {
   }
 }
 
+int received_copy(int fd) {
+  using namespace filibuster::preload;
+  if (fd < 0) return fd;
+  HookScope scope;
+  if (!scope.pass_through()) given(fd);
+  return fd;
+}
+
 int made_copy(int from, int to, int result) {
   using namespace filibuster::preload;
   if (result < 0 || from == to || never_active()) return result;
@@ -150,6 +159,17 @@ FILIBUSTER_FCNTL(fcntl)
 FILIBUSTER_FCNTL(fcntl64)
 #undef FILIBUSTER_FCNTL
 
+// A descriptor of another process.
+FILIBUSTER_HOOK(int, pidfd_getfd, (int pidfd, int theirs, unsigned flags)) {
+  using namespace filibuster::preload;
+  const auto original = REAL(pidfd_getfd);
+  if (original == nullptr) {
+    errno = ENOSYS;
+    return -1;
+  }
+  return received_copy(original(pidfd, theirs, flags));
+}
+
 namespace {
 
 // What goes through a ring passes by every hook. The report says so (docs/laws.md, law 2).
@@ -163,8 +183,8 @@ void note_io_uring() {
 }  // namespace
 
 // Node closes its descriptors this way. All arguments are forwarded as they came: on the supported
-// architectures a variadic call passes them like any other. Only SYS_close, SYS_io_uring_setup and SYS_seccomp
-// do more than jump.
+// architectures a variadic call passes them like any other. Only SYS_close, SYS_io_uring_setup, SYS_pidfd_getfd and
+// SYS_seccomp do more than jump.
 FILIBUSTER_REAL(long, syscall, (long, long, long, long, long, long, long))
 extern "C" __attribute__((visibility("default"))) long filibuster_syscall(
     long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");
@@ -172,6 +192,8 @@ extern "C" long filibuster_syscall(long number, long a, long b, long c, long d, 
   using namespace filibuster::preload;
   if (__builtin_expect(number == SYS_close, 0)) return ::close(static_cast<int>(a));
   if (__builtin_expect(number == SYS_io_uring_setup, 0)) note_io_uring();
+  if (__builtin_expect(number == SYS_pidfd_getfd, 0))
+    return received_copy(static_cast<int>(REAL(syscall)(number, a, b, c, d, e, f)));
   if (__builtin_expect(number == SYS_seccomp && Restriction::is_seccomp(a, c), 0)) {
     Restriction restriction;
     const long result = REAL(syscall)(number, a, b, c, d, e, f);

@@ -12,6 +12,7 @@
 
 #include "preload/inject/registrations.h"
 #include "preload/interpose.h"
+#include "preload/os/copies.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/stack.h"
 #include "preload/snapshot/snapshot.h"
@@ -51,6 +52,7 @@ void in_child() {
 // This runs early, but nothing depends on that: hooks that run before it resolve by themselves.
 __attribute__((constructor(101))) void start() {
   resolve_all_originals();
+  if (is_inert_copy()) return;
   pthread_atfork(before_fork, in_parent, in_child);
 }
 

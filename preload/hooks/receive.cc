@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "preload/hooks/transfer.h"
-#include "preload/stream/registry.h"
+#include "preload/stream/ready_made.h"
 
 using filibuster::Pieces;
 using filibuster::preload::nothing_to_do;
@@ -16,17 +16,19 @@ using filibuster::preload::receive_through;
 
 namespace {
 
-// Descriptors that came in a message have new numbers (unix(7), SCM_RIGHTS): nothing is known of them.
-void forget_received(msghdr* message) {
+// Descriptors that came in a message (unix(7), SCM_RIGHTS).
+void note_given(int carrier, msghdr* message) {
   if (message->msg_controllen == 0 || message->msg_control == nullptr) return;
   filibuster::preload::HookScope scope;
+  if (scope.pass_through()) return;
   for (cmsghdr* c = CMSG_FIRSTHDR(message); c != nullptr; c = CMSG_NXTHDR(message, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    filibuster::preload::carries_descriptors(carrier);
     const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (size_t i = 0; i < count; ++i) {
       int fd;
       std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-      filibuster::preload::forget(fd);
+      filibuster::preload::given(fd);
     }
   }
 }
@@ -84,30 +86,36 @@ FILIBUSTER_HOOK(ssize_t, recvmsg, (int fd, msghdr* message, int flags)) {
     return REAL(recvmsg)(fd, message, flags);
   }
   const Pieces room = pieces_of(*message);
-  const ssize_t size = receive_through(fd, room, flags, room.size(),
-                                       [&] { return REAL(recvmsg)(fd, message, flags); });
-  if (size >= 0 && !nothing_to_do()) forget_received(message);
-  return size;
+  return receive_through(fd, room, flags, room.size(), [&] {
+    const ssize_t size = REAL(recvmsg)(fd, message, flags);
+    if (size >= 0) note_given(fd, message);
+    return size;
+  });
 }
 
 FILIBUSTER_HOOK(int, recvmmsg,
                 (int fd, mmsghdr* messages, unsigned count, int flags, timespec* timeout)) {
   using namespace filibuster::preload;
-  if (nothing_to_do() || messages == nullptr || count > 1024) {
+  if (messages == nullptr || count > 1024) {
     return REAL(recvmmsg)(fd, messages, count, flags, timeout);
   }
-  Transfer transfer = before_receive(fd);
+  if (nothing_to_do()) {
+    const int received = REAL(recvmmsg)(fd, messages, count, flags, timeout);
+    for (int i = 0; i < received; ++i) note_given(fd, &messages[i].msg_hdr);
+    return received;
+  }
+  Transfer transfer = before_receive(fd, flags);
   if (transfer.handled) return static_cast<int>(transfer.result);
   const int received = REAL(recvmmsg)(fd, messages, count, flags, timeout);
   for (int i = 0; i < received; ++i) {
     msghdr& m = messages[i].msg_hdr;
+    note_given(fd, &m);
     if (transfer.connection) {
       after_receive(transfer, fd, pieces_of(m), flags, messages[i].msg_len, pieces_of(m).size());
       // The messages of one call take their turns one after the other.
       ++transfer.request_sequence;
       ++transfer.response_sequence;
     }
-    forget_received(&m);
   }
   return received;
 }

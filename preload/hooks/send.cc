@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "preload/hooks/transfer.h"
+#include "preload/stream/ready_made.h"
 #include "preload/stream/registry.h"
 
 using filibuster::preload::may_be_preface;
@@ -14,6 +15,21 @@ using filibuster::preload::nothing_to_do;
 using filibuster::preload::pieces_of;
 using filibuster::preload::send_through;
 using filibuster::preload::Transfer;
+
+namespace {
+
+// Does the message pass descriptors (unix(7), SCM_RIGHTS)?
+void note_passing(int fd, const msghdr* message) {
+  filibuster::preload::HookScope scope;
+  if (scope.pass_through() || message->msg_control == nullptr) return;
+  for (cmsghdr* c = CMSG_FIRSTHDR(message); c != nullptr;
+       c = CMSG_NXTHDR(const_cast<msghdr*>(message), c)) {
+    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+      filibuster::preload::carries_descriptors(fd);
+  }
+}
+
+}  // namespace
 
 FILIBUSTER_HOOK(ssize_t, write, (int fd, const void* data, size_t size)) {
   const iovec piece{const_cast<void*>(data), size};
@@ -50,6 +66,7 @@ FILIBUSTER_HOOK(ssize_t, sendmsg, (int fd, const msghdr* message, int flags)) {
     return sent;
   }
   if (message->msg_iovlen > 1024) return REAL(sendmsg)(fd, message, flags);
+  if (message->msg_controllen != 0) note_passing(fd, message);
   const bool plain = message->msg_name == nullptr && message->msg_controllen == 0;
   const ssize_t sent = send_through(fd, pieces_of(*message), flags, plain,
                                     [&] { return REAL(sendmsg)(fd, message, flags); });
@@ -115,7 +132,7 @@ FILIBUSTER_HOOK(ssize_t, splice,
                  unsigned flags)) {
   using namespace filibuster::preload;
   if (nothing_to_do()) return REAL(splice)(in, in_offset, out, out_offset, size, flags);
-  const Transfer from = before_receive(in);
+  const Transfer from = before_receive(in, 0);
   if (from.handled) return from.result;
   const ssize_t moved = sendfile_through(
       out, [&] { return REAL(splice)(in, in_offset, out, out_offset, size, flags); });

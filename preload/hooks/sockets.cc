@@ -14,6 +14,7 @@
 #include "preload/os/raw_syscall.h"
 #include "preload/snapshot/snapshot.h"
 #include "preload/stream/handshake_faults.h"
+#include "preload/stream/ready_made.h"
 #include "preload/stream/registry.h"
 #include "preload/stream/sender.h"
 
@@ -120,7 +121,7 @@ FILIBUSTER_HOOK(int, socket, (int family, int type, int protocol)) {
   forget(fd);
   const bool stream = (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM;
   if (stream && (family == AF_INET || family == AF_INET6 || family == AF_UNIX)) {
-    note_stream_socket();
+    made_stream_socket();
   }
   return fd;
 }
@@ -178,7 +179,7 @@ FILIBUSTER_HOOK(int, listen, (int fd, int backlog)) {
   if (result != 0) return result;
   HookScope scope;
   if (scope.pass_through() || !own_process()) return result;
-  note_stream_socket();
+  made_stream_socket();
   if (!session_present() || !attached() || socket_type(fd) != SOCK_STREAM) return result;
   sockaddr_storage address;
   socklen_t size = sizeof address;

@@ -52,8 +52,9 @@ struct Transfer {
   uint32_t response_sequence = 0;
   uint32_t replacements = 0;
   bool may_be_replaced = true;  // by a fault, while the original waits
-  bool waits = false;    // the original would wait for the socket to take more than `result` bytes
-  bool carries = false;  // the bytes are those of a transport (stream/transport.h)
+  bool waits = false;  // the original would wait for the socket to take more than `result` bytes
+  bool begins_wait = false;  // for the rest of an answer (note_wait)
+  bool carries = false;      // the bytes are those of a transport (stream/transport.h)
   Receiving receiving;
   Carrying carrying;
   bool handled = false;  // the original must not be called; `result` and errno are the call's
@@ -77,7 +78,7 @@ void after_send(const Transfer& transfer, int fd, Pieces pieces, size_t size);
 Transfer before_unseen_send(int fd);
 void after_unseen_send(const Transfer& transfer, size_t size);
 
-Transfer before_receive(int fd);
+Transfer before_receive(int fd, int flags);
 Transfer before_receive_over(Pinned connection, int fd);
 // Called after the original if a session began while it waited.
 Transfer late_receive(int fd);
@@ -136,7 +137,7 @@ ssize_t receive_through(int fd, Pieces pieces, int flags, size_t asked, const Or
     if (late.connection) after_receive(late, fd, pieces, flags, got, asked);
     return got;
   }
-  Transfer transfer = before_receive(fd);
+  Transfer transfer = before_receive(fd, flags);
   if (transfer.handled) return transfer.result;
   ssize_t size;
   do {

@@ -5,6 +5,7 @@
 #include "preload/hooks/openssl.h"
 #include "preload/hooks/transfer.h"
 #include "preload/inject/inject.h"
+#include "preload/runtimes/runtimes.h"
 #include "preload/stream/delivery.h"
 #include "preload/stream/holds.h"
 #include "preload/stream/recognition.h"
@@ -39,23 +40,29 @@ bool ends_connection(int error) {
   }
 }
 
-void begin_receive(Transfer& t, HookScope& scope, int fd) {
+void begin_receive(Transfer& t, HookScope& scope, int fd, int flags) {
   Connection& c = *t.connection;
   if (c.role == Role::kClient) {
     // (A read that does not wait does not keep the rest of the request from coming.)
     if (c.debt.load() && (patience_ms() == 0 || !is_nonblocking(fd))) flush(c, fd);
+    if (!c.awaits.load(std::memory_order_relaxed)) {
+      note_wait(c);
+      t.begins_wait = c.awaits.load(std::memory_order_relaxed);
+    }
     const int error = c.deferred_error.exchange(0);
     if (error != 0) {
       observe_end(c, error);
       scope.set_errno(error);
       t.handled = true;
       t.result = -1;
-    } else if (c.state.is_replaced() && elapse_receive(fd)) {
+    } else if (is_replaced(fd) && elapse_receive(fd)) {
       c.elapsed.store(true, std::memory_order_relaxed);
       scope.set_errno(EAGAIN);
       t.handled = true;
       t.result = -1;
     }
+    if (!t.handled && is_replaced(fd) && (flags & MSG_DONTWAIT) == 0 && !waits_may_be_cut_short())
+      receive_without_limit(fd);
     Followed* protocol = c.protocol();
     if (!t.handled && protocol != nullptr) {
       const Followed::Receive begun = protocol->begin_receive(c);
@@ -70,7 +77,7 @@ void begin_receive(Transfer& t, HookScope& scope, int fd) {
 
 }  // namespace
 
-Transfer before_receive(int fd) {
+Transfer before_receive(int fd, int flags) {
   Transfer t;
   HookScope scope;
   if (scope.pass_through()) return t;
@@ -79,7 +86,7 @@ Transfer before_receive(int fd) {
   if (!t.connection) return t;
   const Transport* transport = t.connection->transport.load(std::memory_order_acquire);
   if (transport == nullptr) {
-    begin_receive(t, scope, fd);
+    begin_receive(t, scope, fd, flags);
   } else if (transport->watches_descriptor()) {
     t.carries = true;
     t.may_be_replaced = false;
@@ -96,7 +103,7 @@ Transfer before_receive_over(Pinned connection, int fd) {
   if (scope.pass_through()) return t;
   t.connection = std::move(connection);
   flush_holds_before_read(fd);
-  begin_receive(t, scope, fd);
+  begin_receive(t, scope, fd, 0);
   return t;
 }
 
@@ -140,6 +147,9 @@ void note_received(Transfer& t, int fd, Pieces pieces, int flags, IoResult recei
     return;
   }
   if (size < 0) {
+    // One that only looks does not wait.
+    if (t.begins_wait && error == EAGAIN && ((flags & MSG_DONTWAIT) != 0 || is_nonblocking(fd)))
+      c.awaits.store(false, std::memory_order_relaxed);
     if (ends_connection(error)) observe_end(c, error);
     return;
   }
@@ -153,7 +163,7 @@ void note_received(Transfer& t, int fd, Pieces pieces, int flags, IoResult recei
     return;
   }
   if (c.role == Role::kJoining && c.state.is_followed()) {
-    try_to_join(c, false, pieces, static_cast<size_t>(size));
+    try_to_join(c, fd, false, pieces, static_cast<size_t>(size));
     settle(c);
   }
   if (c.role == Role::kJoining) return;

@@ -36,12 +36,18 @@ void note_connected_datagram(int fd) {
   report_datagram(reinterpret_cast<const sockaddr*>(&peer), size);
 }
 
-// Was the number closed behind our back, and is it used anew? Asked only where a message may begin.
+// Was the number closed behind our back, and is it used anew? Asked only where a message may begin; of a server, where it says
+// something that nobody has asked for.
 bool is_another(const Connection& c, int fd, Pieces pieces) {
-  if (c.debt.load() || c.state.is_replaced() || is_replaced(fd)) return false;
+  if (c.role == Role::kJoining || c.debt.load()) return false;
+  const uint64_t stand_in = stand_in_cookie(fd);
+  if (c.state.is_replaced() && stand_in == 0) return false;
   const Followed* protocol = c.protocol();
+  if (protocol != nullptr && stand_in == 0 && protocol->passes()) return false;
+  if (c.role == Role::kServer && protocol != nullptr && protocol->open_requests() != 0)
+    return false;
   if (protocol != nullptr && !protocol->may_begin_with(pieces)) return false;
-  return socket_cookie(fd) != c.cookie;
+  return socket_cookie(fd) != (stand_in != 0 ? stand_in : c.cookie);
 }
 
 // Would the application's call wait now, where ours did not?
@@ -74,7 +80,7 @@ void begin_send(Transfer& t, HookScope& scope, int fd, Pieces pieces, int flags,
     return;
   }
   if (c->role == Role::kJoining && c->state.is_followed()) {
-    try_to_join(*c, true, pieces, pieces.size());
+    try_to_join(*c, fd, true, pieces, pieces.size());
     if (c->role == Role::kJoining) settle(*c);
   }
   if (c->role == Role::kServer) {
@@ -82,11 +88,6 @@ void begin_send(Transfer& t, HookScope& scope, int fd, Pieces pieces, int flags,
     return;
   }
   if (c->role == Role::kClient) {
-    if (is_another(*c, fd, pieces)) {
-      t.connection.drop();
-      forget(fd);
-      return;
-    }
     if (!plain || (flags & (MSG_OOB | MSG_ZEROCOPY)) != 0) {
       if (!c->state.is_replaced()) give_up(*c, NotInterposedReason::kUnknownProtocol);
       flush(*c, fd);
@@ -143,6 +144,12 @@ Transfer before_send(int fd, Pieces pieces, int flags, bool plain) {
     return t;
   }
   t.connection = follow(fd);
+  if (t.connection && t.connection->transport.load(std::memory_order_acquire) == nullptr &&
+      is_another(*t.connection, fd, pieces)) {
+    t.connection.drop();
+    forget(fd);
+    t.connection = follow(fd);
+  }
   if (!t.connection) {
     if (mark_of(fd) == Mark::kConnectedDatagram) note_connected_datagram(fd);
   } else if (t.connection->transport.load(std::memory_order_acquire) != nullptr) {
@@ -158,6 +165,11 @@ Transfer before_send_over(Pinned connection, int fd, Pieces pieces) {
   HookScope scope;
   if (scope.pass_through()) return t;
   t.connection = std::move(connection);
+  if (t.connection->role == Role::kClient && is_another(*t.connection, fd, pieces)) {
+    t.connection.drop();
+    forget(fd);
+    return t;
+  }
   begin_send(t, scope, fd, pieces, 0, true);
   return t;
 }

@@ -13,8 +13,13 @@
 #include "preload/inject/inject.h"
 #include "preload/inject/registrations.h"
 #include "preload/interpose.h"
+#include "preload/runtimes/runtimes.h"
 #include "preload/stream/holds.h"
 #include "preload/stream/registry.h"
+
+// As far as the original of a wait is concerned: a library behind us that puts another clock in the place of libc's measures
+// waits by it, too.
+FILIBUSTER_REAL(int, clock_gettime, (clockid_t, timespec*))
 
 namespace filibuster::preload {
 namespace {
@@ -40,7 +45,7 @@ int milliseconds(const timeval* t) {
 
 int64_t clock_ms() {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  REAL(clock_gettime)(CLOCK_MONOTONIC, &now);
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
@@ -48,12 +53,16 @@ timespec of_milliseconds(int ms) {
   return {ms / 1000, ms % 1000 * 1'000'000};
 }
 
-// For each descriptor of a wait on several: if it is an accepted connection, this thread is an event loop.
-void note_wait_with_others(int fd) {
-  Pinned c = find(fd);
-  if (!c || c->role != Role::kServer) return;
-  c->waits_with_others = true;
-  note_multiplexing_thread();
+// For each descriptor of a wait. If it is an accepted connection among others, this thread is an event loop.
+void note_wait_for(const pollfd& one, bool with_others, bool lasting) {
+  Pinned c = find(one.fd);
+  if (!c) return;
+  if (c->role != Role::kServer) {
+    if (lasting && (one.events & ~kWriting) != 0) note_wait(*c);
+  } else if (with_others) {
+    c->waits_with_others = true;
+    note_multiplexing_thread();
+  }
 }
 
 struct Wait {
@@ -70,13 +79,14 @@ Wait before_poll(const pollfd* fds, nfds_t count, int timeout_ms) {
   if (timeout_ms != 0) flush_holds_of_thread(to_send_more ? fds[0].fd : -1);
   wait.replacements = replacements();
   if (fds == nullptr) return wait;
-  if (count > 1) {
-    for (nfds_t i = 0; i < count; ++i) note_wait_with_others(fds[i].fd);
-  }
+  for (nfds_t i = 0; i < count; ++i) note_wait_for(fds[i], count > 1, timeout_ms != 0);
   wait.elapsed = elapse_wait(fds, count, timeout_ms);
   for (nfds_t i = 0; wait.elapsed && i < count; ++i) {
     if (Pinned c = find(fds[i].fd)) c->elapsed.store(true, std::memory_order_relaxed);
   }
+  const bool to_read_one = count == 1 && (fds[0].events & kWriting) == 0 && fds[0].events != 0;
+  if (timeout_ms < 0 && to_read_one && is_replaced(fds[0].fd) && !waits_may_be_cut_short())
+    wait_without_limit(fds[0].fd);
   return wait;
 }
 
@@ -153,6 +163,7 @@ void before_epoll_wait(int set, bool flushing) {
   HookScope scope;
   if (scope.pass_through() || !own_process()) return;
   if (flushing) flush_holds_of_thread();
+  if (flushing) g_loop_waits.fetch_add(1, std::memory_order_relaxed);
   t_waited_set = set;
 }
 
@@ -245,7 +256,9 @@ FILIBUSTER_HOOK(int, epoll_ctl, (int set, int operation, int fd, epoll_event* ev
   }
   if (result != 0 || operation == EPOLL_CTL_MOD) return result;
   Pinned c = find(fd);
-  if (c) c->epoll_set.store(operation == EPOLL_CTL_ADD ? set : -1, std::memory_order_relaxed);
+  if (!c) return result;
+  c->epoll_set.store(operation == EPOLL_CTL_ADD ? set : -1, std::memory_order_relaxed);
+  if (operation == EPOLL_CTL_ADD) note_wait_of_loop(*c);
   return result;
 }
 

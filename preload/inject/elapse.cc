@@ -67,23 +67,60 @@ bool elapse_wait(const pollfd* fds, nfds_t count, int timeout_ms) {
   return first;
 }
 
+namespace {
+
+// For how long a receive from `fd` waits, in milliseconds; -1: without a limit. 0: it does not wait, or that is not known.
+int64_t limit_of_receive(int fd) {
+  const int flags = raw::fcntl(fd, F_GETFL);
+  if (flags < 0 || (flags & O_NONBLOCK) != 0) return 0;
+  timeval limit = {};
+  socklen_t size = sizeof limit;
+  if (raw::get_option(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) < 0) return 0;
+  if (limit.tv_sec == 0 && limit.tv_usec == 0) return -1;
+  return static_cast<int64_t>(limit.tv_sec) * 1000 + limit.tv_usec / 1000;
+}
+
+// alarm(2), setitimer(2): their signal ends a wait.
+bool has_alarm() {
+  itimerval left = {};
+  return raw::call(SYS_getitimer, ITIMER_REAL, raw::address_of(&left)) < 0 ||
+         left.it_value.tv_sec != 0 || left.it_value.tv_usec != 0;
+}
+
+}  // namespace
+
 bool elapse_receive(int fd) {
   if (g_replaced_now.load(std::memory_order_relaxed) == 0 || !fast_timeouts()) return false;
   ReplacedEntry* entry = find_replaced(fd);
   if (entry == nullptr || find_silent(fd) == nullptr) return false;
-  const int flags = raw::fcntl(fd, F_GETFL);
-  if (flags < 0 || (flags & O_NONBLOCK) != 0) return false;
-  timeval limit = {};
-  socklen_t size = sizeof limit;
-  if (raw::get_option(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) < 0 ||
-      (limit.tv_sec == 0 && limit.tv_usec == 0)) {
-    return false;
-  }
+  const int64_t limit_ms = limit_of_receive(fd);
+  if (limit_ms <= 0) return false;
   if ((entry->flags.fetch_or(kEntryElapsed, std::memory_order_acq_rel) & kEntryElapsed) != 0) {
     return false;
   }
-  await_effect(*entry, static_cast<int64_t>(limit.tv_sec) * 1000 + limit.tv_usec / 1000);
+  await_effect(*entry, limit_ms);
   return find_silent(fd) != nullptr;
+}
+
+void begin_stall(int fd, const OpenCall& call) {
+  ReplacedEntry* entry = find_replaced(fd);
+  if (entry == nullptr) return;
+  entry->stalled = call;
+  entry->stalls.store(true, std::memory_order_release);
+  entry->flags.fetch_or(kEntrySilent, std::memory_order_release);
+}
+
+void wait_without_limit(int fd) {
+  if (g_replaced_now.load(std::memory_order_relaxed) == 0 || !fast_timeouts()) return;
+  ReplacedEntry* entry = find_replaced(fd);
+  if (entry == nullptr || !entry->stalls.load(std::memory_order_acquire) ||
+      find_silent(fd) == nullptr || has_alarm())
+    return;
+  if (entry->stalls.exchange(false)) report_no_limit(entry->stalled);
+}
+
+void receive_without_limit(int fd) {
+  if (is_replaced(fd) && limit_of_receive(fd) < 0) wait_without_limit(fd);
 }
 
 }  // namespace filibuster::preload

@@ -22,6 +22,14 @@ bool is_sealed(const OutgoingCall& call) {
   return (call.flags & kRpcSealed) != 0;
 }
 
+// No answer can come any more. (A receive would tell, too, and take the error away.)
+bool has_ended(int fd) {
+  pollfd now = {fd, POLLRDHUP, 0};
+  const timespec none = {0, 0};
+  return raw::call(SYS_ppoll, raw::address_of(&now), 1, raw::address_of(&none)) > 0 &&
+         (now.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 // The planned answer, copied out of lane memory into pages of our own.
 class Answer {
  public:
@@ -234,6 +242,10 @@ const char* change_answer(int fd, Encryption* encryption, const OutgoingCall& ca
     abandon(&plan);
     return "bytes of an earlier answer are unread";
   }
+  if (has_ended(plan.original)) {
+    abandon(&plan);
+    return kConnectionEndedFirst;
+  }
   if (!decrypt(&plan, encryption)) {
     abandon(&plan);
     return kNoPlainEnd;
@@ -242,7 +254,9 @@ const char* change_answer(int fd, Encryption* encryption, const OutgoingCall& ca
     abandon(&plan);
     return "no daemon to change the answer";
   }
-  replace(&plan, encryption, is_sealed(call) ? uint32_t{kEntryCarried} : 0u, 0, 0);
+  // Of HTTP/1.1 the answer ends the connection, and what was decrypted is not encrypted again.
+  const bool goes_on = is_sealed(call) || ((call.flags & kRpcRedis) != 0 && encryption == nullptr);
+  replace(&plan, encryption, goes_on ? uint32_t{kEntryCarried} : 0u, 0, 0);
   return nullptr;
 }
 

@@ -49,8 +49,8 @@ bool inject_after_effect(int fd, Encryption* encryption, OutgoingCall* call, boo
 // The answer to the request that is sent next is to pass changed: replaces the descriptor, and hands the
 // real connection with the other end of the pair to the daemon, which passes the request on, reads the
 // answer, and sends it as the fault says. The descriptor is used on as before; the answer ends the
-// connection. nullptr:
-// done. Else why not, and nothing has changed. Reports nothing.
+// connection, but for one that is only late and is not of HTTP (daemon/agents/late_passages.h). nullptr: done.
+// Else why not, and nothing has changed. Reports nothing.
 const char* change_answer(int fd, Encryption* encryption, const OutgoingCall& call,
                           bool head_request);
 
@@ -78,12 +78,17 @@ void forget_replaced_slow(int fd);
 inline bool is_replaced(int fd) {
   return g_replaced_now.load(std::memory_order_relaxed) != 0 && is_replaced_slow(fd);
 }
+uint64_t stand_in_cookie_slow(int fd);
+// SO_COOKIE of the end of our pair that stands in the place of `fd`; 0: `fd` is not replaced.
+inline uint64_t stand_in_cookie(int fd) {
+  return g_replaced_now.load(std::memory_order_relaxed) != 0 ? stand_in_cookie_slow(fd) : 0;
+}
 // True for a replaced descriptor whose fault is an answer or a silence (not a reset: there the
 // original gives ECONNRESET, then EPIPE).
 inline bool swallows_writes(int fd) {
   return g_replaced_now.load(std::memory_order_relaxed) != 0 && swallows_writes_slow(fd);
 }
-// For a close of `fd`, or a dup2 onto it: forgets that it was replaced, and closes the held end.
+// For a close of `fd`, a dup2 onto it, or a number that turns out to be used anew: forgets that it was replaced, and closes the held end.
 inline void forget_replaced(int fd) {
   if (g_replaced_now.load(std::memory_order_relaxed) != 0) forget_replaced_slow(fd);
 }
@@ -112,5 +117,13 @@ int connect_refused(int fd, const sockaddr* address, socklen_t size);
 bool elapse_wait(const pollfd* fds, nfds_t count, int timeout_ms);
 // The same for a receive. It is over at once only if `fd` is silent, blocks, and has a SO_RCVTIMEO.
 bool elapse_receive(int fd);
+
+// The application has read all that comes of an answer that stops in its middle: from now on there is a silence on `fd`, as
+// above.
+void begin_stall(int fd, const OpenCall& call);
+// A thread is about to wait until `fd` alone can be read, without a limit; or to receive from it. If that is such a silence, and
+// nothing ends the wait but its end, the daemon is told, and ends it.
+void wait_without_limit(int fd);
+void receive_without_limit(int fd);
 
 }  // namespace filibuster::preload

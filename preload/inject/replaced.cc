@@ -145,6 +145,11 @@ bool is_replaced_slow(int fd) {
   return find_replaced(fd) != nullptr;
 }
 
+uint64_t stand_in_cookie_slow(int fd) {
+  const ReplacedEntry* entry = find_replaced(fd);
+  return entry == nullptr ? 0 : entry->cookie;
+}
+
 bool swallows_writes_slow(int fd) {
   const ReplacedEntry* entry = find_replaced(fd);
   return entry != nullptr && (entry->flags.load(std::memory_order_relaxed) & kEntrySwallows) != 0;
@@ -155,6 +160,7 @@ void forget_replaced_slow(int fd) {
   if (entry == nullptr) return;
   const uint32_t held = entry->held.exchange(0, std::memory_order_acq_rel);
   const uint32_t effect = entry->effect.exchange(0, std::memory_order_acq_rel);
+  entry->stalls.store(false, std::memory_order_relaxed);
   const uint32_t flags = entry->flags.exchange(0, std::memory_order_acq_rel);
   if ((flags & kEntryUsed) == 0) return;
   g_replaced_now.fetch_sub(1, std::memory_order_release);
@@ -170,6 +176,7 @@ void duplicate_replaced(int from, int to) {
   if (source == nullptr) return;
   ReplacedEntry* copy = claim_replaced(to);
   if (copy == nullptr) return;
+  copy->cookie = source->cookie;
   copy->peer = source->peer;
   copy->local = source->local;
   copy->peer_size = source->peer_size;
@@ -178,6 +185,8 @@ void duplicate_replaced(int from, int to) {
   copy->records.body = source->records.body;
   copy->records.given.store(source->records.given.load());
   copy->records.taken.store(source->records.taken.load());
+  copy->stalled = source->stalled;
+  copy->stalls.store(source->stalls.load());
   copy->held.store(0, std::memory_order_relaxed);
   copy->effect.store(source->effect.load(std::memory_order_relaxed), std::memory_order_relaxed);
   const uint32_t flags = source->flags.fetch_or(kEntryShared, std::memory_order_acq_rel);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/tls/records.h"
+#include "preload/rpc/agent.h"
 
 namespace filibuster::preload {
 
@@ -35,6 +36,11 @@ struct ReplacedEntry {
   std::atomic<uint32_t>
       effect;  // the same of a copy of the real connection (silence after effect):
                // it hangs up when the daemon has read the real answer away
+  // The answer of this call has stopped in its middle (begin_stall), and the daemon was not yet told that a thread waits for the
+  // rest without a limit.
+  std::atomic<bool> stalls;
+  OpenCall stalled;
+  uint64_t cookie;  // of the socket that stands there: the number may be closed behind our back
   Records records;
   socklen_t peer_size;
   socklen_t local_size;

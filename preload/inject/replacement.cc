@@ -170,8 +170,12 @@ void replace(Replacement* plan, Encryption* encryption, uint32_t flags, uint32_t
   if (found.alias_count > 1) flags |= kEntryShared;
   tls::RecordRest rest;
   if (encryption != nullptr && encryption->begin_records(&rest)) flags |= kEntryRecords;
+  uint64_t cookie = 0;
+  socklen_t size = sizeof cookie;
+  raw::get_option(plan->pair.app, SOL_SOCKET, SO_COOKIE, &cookie, &size);
   exchange_each(plan->pair.app, found, [&](int i) {
     ReplacedEntry* entry = claim_replaced(found.aliases[i]);
+    entry->cookie = cookie;
     entry->peer = plan->peer;
     entry->local = plan->local;
     entry->peer_size = plan->peer_size;

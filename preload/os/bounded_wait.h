@@ -18,9 +18,9 @@ template <typename Done>
 bool wait_until(Done done, uint64_t most_ns) {
   constexpr int kYields = 100;
   if (done()) return true;
-  const uint64_t end = system_ns() + most_ns;
+  const uint64_t end = now_ns() + most_ns;
   for (int turn = 0; !done(); ++turn) {
-    if (system_ns() >= end) return false;
+    if (now_ns() >= end) return false;
     if (turn < kYields) {
       raw_syscall(SYS_sched_yield);
     } else {

@@ -1,10 +1,11 @@
-// CLOCK_MONOTONIC.
+// The clock of the agent (core/protocol/shared_clock.h): that of the machine, whatever stands in the place of the host's.
 #pragma once
 
 #include <time.h>
 
 #include <cstdint>
 
+#include "core/protocol/shared_clock.h"
 #include "preload/os/raw_syscall.h"
 
 namespace filibuster::preload {
@@ -13,19 +14,15 @@ inline uint64_t nanoseconds(const timespec& t) {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
-// Read by the vDSO: without a lock or a system call, and allowed in a signal handler.
-inline uint64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return nanoseconds(now);
-}
+extern constinit SharedClock g_clock;
 
-// Read by a system call, for the end of a wait: a library that fakes the time for its program may let it
-// stand still.
-inline uint64_t system_ns() {
-  timespec now{};
-  raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-  return nanoseconds(now);
+inline constexpr auto kRawCall = [](long number, auto... arguments) {
+  return raw_syscall(number, arguments...);
+};
+
+// Without a lock, and allowed in a signal handler.
+inline uint64_t now_ns() {
+  return g_clock.now_ns(kRawCall);
 }
 
 }  // namespace filibuster::preload

@@ -57,6 +57,9 @@ inline bool session_present() {
 // at most 1 s. If that fails, it is inert until the generation changes. False: pass through.
 bool attached();
 
+// Has this process tried to register with the daemon of this session, in vain?
+bool registration_failed();
+
 // attached(), an execution runs, and this is our own process (not a vfork child).
 bool executing();
 
@@ -222,6 +225,8 @@ void outgoing_end(OpenCall* call, const RpcFinished& finished);
 void outgoing_refused_as_reset(const OutgoingCall& call);
 // Emits FaultFired.
 void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detail);
+// Emits NoLimit.
+void report_no_limit(const OpenCall& call);
 // The rendered HTTP response of a kStatus entry, copied out of lane memory into `out`; its size.
 size_t plan_blob(const PlanEntry& entry, bool head_request, char* out, size_t capacity);
 
@@ -269,7 +274,7 @@ void report_unseen_requests(uint64_t count, std::string_view peer, std::string_v
 // Each distinct text is reported once by each process in a session.
 void report_note(std::string_view text, NoteKind kind = NoteKind::kOther);
 // The text is the parts one after the other; what exceeds 512 bytes is left out.
-void report_note(std::initializer_list<std::string_view> parts);
+void report_note(std::initializer_list<std::string_view> parts, NoteKind kind = NoteKind::kOther);
 
 // Sends a HandOff with one or two descriptors to the daemon, which then owns them (ours are
 // closed). False: no daemon; the descriptors are still ours.

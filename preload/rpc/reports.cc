@@ -151,11 +151,11 @@ void report_note(std::string_view text, NoteKind kind) {
   emit(attachment, EventType::kNote, current_execution(), now_ns(), event);
 }
 
-void report_note(std::initializer_list<std::string_view> parts) {
+void report_note(std::initializer_list<std::string_view> parts, NoteKind kind) {
   char text[kNoteSize];
   size_t used = 0;
   for (const std::string_view part : parts) used += part.copy(text + used, sizeof text - used);
-  report_note(std::string_view(text, used));
+  report_note(std::string_view(text, used), kind);
 }
 
 void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detail) {
@@ -169,6 +169,14 @@ void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detai
   event.grouped_by = call.attempt.grouped_by;
   event.detail = cut(detail, 512);
   emit(attachment, EventType::kFaultFired, call.execution, now_ns(), event);
+}
+
+void report_no_limit(const OpenCall& call) {
+  Attachment* attachment = g_attachment.load(std::memory_order_acquire);
+  if (attachment == nullptr || !attachment->issued(call.rpc, call.generation)) return;
+  NoLimit event;
+  event.rpc = call.rpc;
+  emit(attachment, EventType::kNoLimit, call.execution, now_ns(), event);
 }
 
 namespace {

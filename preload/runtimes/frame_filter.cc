@@ -9,14 +9,15 @@
 namespace filibuster::preload {
 namespace {
 
-// Prefixes of base names. A version or an extension may follow.
+// Prefixes of base names. A version or an extension may follow. The last two rows may stand between a program and us.
 constexpr std::string_view kRuntimeModules[] = {
     "libfilibuster.so", "libc.so",   "libc-2",     "libc.musl",      "libpthread",
     "ld-linux",         "ld-2",      "ld.so",      "ld-musl",        "linux-vdso",
     "libstdc++",        "libc++",    "libgcc_s",   "libcurl",        "libssl",
     "libcrypto",        "libgnutls", "libnghttp2", "libcpp-httplib", "libpython",
     "python2",          "python3",   "libunwind",  "libgrpc",        "libgpr",
-    "libprotobuf",      "libabsl",   "libupb",
+    "libprotobuf",      "libabsl",   "libupb",     "libtorsocks",    "libproxychains",
+    "libfaketime",      "libasan",   "libtsan",    "libubsan",       "libclang_rt.",
 };
 
 // Packages whose frames never tell call sites apart: the JDK, HTTP clients and servers, frameworks.

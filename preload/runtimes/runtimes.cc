@@ -29,6 +29,13 @@ void install_runtimes() {
   }
 }
 
+bool waits_may_be_cut_short() {
+  for (const TaskReader* reader : readers()) {
+    if (reader->cuts_waits_short != nullptr && reader->cuts_waits_short()) return true;
+  }
+  return false;
+}
+
 TaskContext pull_task() {
   for (const TaskReader* reader : readers()) {
     if (reader->current == nullptr) continue;

@@ -21,6 +21,9 @@ struct TaskReader {
   // nullptr where the helper itself sees the field in the request. `multiplexed`: the request is one
   // of several on its connection (HTTP/2), and one thread may read them for all.
   void (*incoming)(const RpcContext& request, bool multiplexed);
+  // Is the runtime in this process, and does it let one thread cut another's wait short as a matter of course, so that a wait
+  // without a limit of its own may have one all the same? nullptr: it does not.
+  bool (*cuts_waits_short)() = nullptr;
 };
 
 extern const TaskReader kCpythonTasks;  // cpython/helper.cc
@@ -33,6 +36,7 @@ void install_runtimes();
 // Called by install() while the runtime is still starting: the next hook calls install_runtimes() again.
 void postpone_runtimes();
 extern std::atomic<bool> g_runtimes_postponed;
+bool waits_may_be_cut_short();  // TaskReader::cuts_waits_short, of any
 TaskContext pull_task();
 void tell_runtimes(const RpcContext& incoming, bool multiplexed);
 

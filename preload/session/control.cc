@@ -9,6 +9,7 @@
 
 #include "core/protocol/control_segment.h"
 #include "preload/os/bounded_wait.h"
+#include "preload/os/copies.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/rpc/agent.h"
 #include "preload/session/state.h"
@@ -166,7 +167,7 @@ void control_page_after_fork() {
 
 void note_stream_socket() {
   if (g_mapping.load(std::memory_order_relaxed) == kDone) return;
-  if (t_state.registering || !own_process()) return;
+  if (t_state.registering || is_inert_copy() || !own_process()) return;
   int expected = kNotTried;
   if (!g_mapping.compare_exchange_strong(expected, kTrying, std::memory_order_acq_rel)) {
     // Another thread maps the page. Without it this thread's connection would pass unseen, all its life.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "preload/os/copies.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/rpc/agent.h"
 #include "preload/rpc/program_cause.h"
@@ -55,8 +56,10 @@ void read_identity() {
   g_identity_read.store(true, std::memory_order_release);
 }
 
-// Before main, while nothing else runs and nobody has moved the environment.
-__attribute__((constructor)) void start() {
+// Before main, while nothing else runs and nobody has moved the environment; and before the constructors that may map the control
+// page, since a started program is told by its environment for which request it is.
+__attribute__((constructor(102))) void start() {
+  if (is_inert_copy()) return;  // what the environment says is for the other one
   mark_own_process();
   read_identity();
   take_program_cause();

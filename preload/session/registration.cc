@@ -12,6 +12,7 @@
 
 #include "core/protocol/messages.h"
 #include "preload/os/bounded_wait.h"
+#include "preload/os/copies.h"
 #include "preload/os/own_stack.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/rpc/agent.h"
@@ -271,6 +272,8 @@ Attachment* join(const ControlPage* page) {
   }
   if (generation == 0 || g_failed_generation.load(std::memory_order_acquire) == generation)
     return nullptr;
+  // A forked child may be in another time namespace than its parent.
+  g_clock.find_namespace(kRawCall);
   const uint64_t deadline = now_ns() + kRegistrationNs;
   Attachment* a = nullptr;
   if (page->magic == kControlMagic && page->major != kProtocolMajor) {
@@ -297,6 +300,15 @@ Attachment* join(const ControlPage* page) {
   return nullptr;
 }
 
+void report_inert_copy() {
+  const char* inert = path_of_inert_copy();
+  const char* own = inert != nullptr ? path_of_this_copy() : nullptr;
+  if (own == nullptr) return;
+  report_note({"two copies of the library are loaded: ", own, " is used, and ", inert,
+               " does nothing (LD_PRELOAD names both)"},
+              NoteKind::kRuntime);
+}
+
 Attachment* register_anew(uint64_t generation) {
   if (g_failed_generation.load(std::memory_order_acquire) == generation) return nullptr;
   // This is a signal handler that came while this thread registers, or a vfork child.
@@ -313,6 +325,7 @@ Attachment* register_anew(uint64_t generation) {
   if (fresh) a = on_own_stack([] { return join(control_page()); });
   if (fresh && a != nullptr) {
     reset_reports();
+    report_inert_copy();
     report_listening_sockets(a);
   }
   t_state.registering = false;
@@ -363,6 +376,11 @@ bool follows_session() {
 
 bool attached() {
   return attach() != nullptr;
+}
+
+bool registration_failed() {
+  const uint64_t failed = g_failed_generation.load(std::memory_order_acquire);
+  return failed != 0 && failed == session_generation();
 }
 
 bool executing() {

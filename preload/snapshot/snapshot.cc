@@ -17,6 +17,7 @@
 #include "core/protocol/snapshot.h"
 #include "preload/inject/raw.h"
 #include "preload/os/clock.h"
+#include "preload/os/copies.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/cpython/leave.h"
 #include "preload/session/state.h"
@@ -55,7 +56,7 @@ bool is_threaded_runtime() {
 // "PARENT:LOG:WAY:PATH"
 __attribute__((constructor(102))) void read_variable() {
   const char* text = std::getenv(kSnapshotVariable);
-  if (text == nullptr) return;
+  if (text == nullptr || is_inert_copy()) return;
   char* end = nullptr;
   const auto parent = std::strtol(text, &end, 10);
   if (*end != ':' || parent != raw::call(SYS_getppid)) return;
@@ -214,6 +215,7 @@ void stop() {
   SnapshotHello hello;
   hello.exclusive = obstacle.exclusive;
   hello.obstacle_kind = obstacle.kind;
+  g_clock.find_namespace(kRawCall);  // as for a registration, which comes later
   hello.reached_ns = now_ns();
   std::memcpy(hello.obstacle, obstacle.text, sizeof hello.obstacle);
   tell(socket, hello);

@@ -77,6 +77,12 @@ struct alignas(64) Connection {
   std::atomic<bool> closing{false};  // the last descriptor is closed
   std::atomic<bool> elapsed{
       false};  // a wait on the injected silence was ended at once, as if it had elapsed
+  // A client's: the last bytes that came end within an answer, and what is known of the wait for its rest
+  // (waits_for_rest).
+  std::atomic<bool> in_answer{false};
+  std::atomic<bool> awaits{false};  // a thread has begun to wait for it
+  // g_loop_waits as an event loop began to wait for it, with whatever else it waits for; 0: none has.
+  std::atomic<uint32_t> loop_waits{0};
   std::atomic<bool> debt{false};  // bytes are held, or an insertion is half on the wire
   // A flush of the agent met this error, which the kernel tells once: the next receive returns it.
   std::atomic<int> deferred_error{0};
@@ -87,7 +93,10 @@ struct alignas(64) Connection {
   std::atomic<bool> holding{false};
   std::atomic<bool> watched{false};
   Role role = Role::kJoining;
-  bool seen_from_start = false;
+  bool seen_from_start = false;  // all of its bytes
+  // This process neither accepted nor connected it in the session (ready_made.h): its epoll set is not known, and the first request
+  // does not open it.
+  bool ready_made = false;
   // The protocol. nullptr: it is not recognised yet. An upgrade replaces it.
   std::atomic<Followed*> followed{nullptr};
   KeptBytes first[2];  // by Traffic: the bytes that were kept to recognise the protocol
@@ -150,6 +159,8 @@ struct alignas(64) Connection {
 
   std::string_view peer_name() const { return {peer, peer_size}; }
   bool outgoing() const { return role != Role::kServer; }
+  // Is it opened for the request that comes next?
+  bool is_opened_now() const { return seen_from_start && !ready_made && requests == 0; }
   Followed* protocol() const { return followed.load(std::memory_order_acquire); }
 };
 
@@ -202,6 +213,22 @@ class Pinned {
  private:
   Connection* connection_ = nullptr;
 };
+
+// Counts the waits of event loops that may have lasted (epoll_wait): which connection one was for is not known.
+extern std::atomic<uint32_t> g_loop_waits;
+
+// To be called when bytes of a server have come. `within`: they end within an answer.
+void note_answer(Connection& connection, bool within);
+// A thread begins to wait for bytes of the server.
+inline void note_wait(Connection& connection) {
+  if (connection.in_answer.load(std::memory_order_relaxed))
+    connection.awaits.store(true, std::memory_order_relaxed);
+}
+// The connection is in the set of an event loop.
+void note_wait_of_loop(Connection& connection);
+// Has the client waited for the rest of the answer that has begun? If event loops wait for the connection and have
+// waited since, that is not known, and the answer is yes.
+bool waits_for_rest(const Connection& connection);
 
 // How a request that got no answer ended, as far as is known.
 RpcFinished unanswered(const Connection& connection);

@@ -1,10 +1,7 @@
 #include "preload/stream/delivery.h"
 
-#include <sys/ioctl.h>
-
 #include "preload/inject/aside.h"
 #include "preload/inject/inject.h"
-#include "preload/os/raw_syscall.h"
 #include "preload/stream/sender.h"
 
 namespace filibuster::preload {
@@ -12,11 +9,6 @@ namespace {
 
 using State = ConnectionState::State;
 using Event = ConnectionState::Event;
-
-bool all_is_read(int fd) {
-  int unread = 0;
-  return raw_syscall(SYS_ioctl, fd, FIONREAD, &unread) == 0 && unread == 0;
-}
 
 }  // namespace
 
@@ -50,7 +42,7 @@ void go_on(Connection& c, int fd) {
   if (c.aside.load() < 0 && (protocol == nullptr || !protocol->may_go_on(c))) return;
   if (!enter_requests(c)) return;  // the owner of the flow comes here when it leaves
   Transport* const transport = c.transport.load();
-  if (c.aside.load() >= 0 && is_replaced(fd) && all_is_read(fd) &&
+  if (c.aside.load() >= 0 && is_replaced(fd) && unread_bytes(fd) == 0 &&
       (transport == nullptr || transport->all_is_read())) {
     put_back(fd, c.aside.exchange(-1));
     update_debt(c);

@@ -24,6 +24,7 @@ constinit thread_local Connection* t_carrying __attribute__((tls_model("initial-
 std::atomic<uint32_t> g_debts{0};
 std::atomic<bool> g_faults_fired{false};
 std::atomic<uint32_t> g_fork_epoch{0};
+std::atomic<uint32_t> g_loop_waits{1};
 
 namespace {
 
@@ -46,6 +47,26 @@ RpcFinished unanswered(const Connection& c) {
     finished.outcome = RpcOutcome::kTimedOut;
   }
   return finished;
+}
+
+void note_answer(Connection& c, bool within) {
+  c.in_answer.store(within, std::memory_order_relaxed);
+  if (!within) return;
+  c.awaits.store(false, std::memory_order_relaxed);
+  c.loop_waits.store(0, std::memory_order_relaxed);
+  if (c.epoll_set.load(std::memory_order_relaxed) >= 0) note_wait_of_loop(c);
+}
+
+void note_wait_of_loop(Connection& c) {
+  if (c.in_answer.load(std::memory_order_relaxed) &&
+      c.loop_waits.load(std::memory_order_relaxed) == 0)
+    c.loop_waits.store(g_loop_waits.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+bool waits_for_rest(const Connection& c) {
+  const uint32_t since = c.loop_waits.load(std::memory_order_relaxed);
+  return c.awaits.load(std::memory_order_relaxed) ||
+         (since != 0 && since != g_loop_waits.load(std::memory_order_relaxed));
 }
 
 Connection* make_connection() {

@@ -185,13 +185,13 @@ void remember_hold(Connection& c, int fd) {
 
 void hold_patiently(int ms) {
   if (ms == 0) return;
-  const uint64_t now = system_ns();
+  const uint64_t now = now_ns();
   if (t_patient_until <= now) t_patient_until = now + static_cast<uint64_t>(ms) * 1'000'000;
 }
 
 int patience_ms() {
   if (t_patient_until == 0) return 0;
-  const uint64_t now = system_ns();
+  const uint64_t now = now_ns();
   if (now >= t_patient_until) return 0;
   return static_cast<int>((t_patient_until - now) / 1'000'000) + 1;
 }

@@ -16,8 +16,8 @@ class ReceiveGate {
   void enter() {
     inside_.fetch_add(1);
     if (!closed_.load()) return;
-    const uint64_t deadline = system_ns() + kClosedNs;
-    while (closed_.load() && system_ns() < deadline) {
+    const uint64_t deadline = now_ns() + kClosedNs;
+    while (closed_.load() && now_ns() < deadline) {
       inside_.fetch_sub(1);
       raw_syscall(SYS_sched_yield);
       inside_.fetch_add(1);
@@ -28,9 +28,9 @@ class ReceiveGate {
   // False: another thread waits in a receive. open() follows in any case.
   bool close() {
     closed_.store(true);
-    const uint64_t deadline = system_ns() + kLeaveNs;
+    const uint64_t deadline = now_ns() + kLeaveNs;
     while (inside_.load() != 0) {
-      if (system_ns() > deadline) return false;
+      if (now_ns() > deadline) return false;
       raw_syscall(SYS_sched_yield);
     }
     return true;

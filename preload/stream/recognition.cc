@@ -6,6 +6,7 @@
 
 #include "preload/os/bounded_wait.h"
 #include "preload/stream/handshake_faults.h"
+#include "preload/stream/registry.h"
 
 namespace filibuster::preload {
 namespace {
@@ -94,7 +95,7 @@ FirstBytes::FirstBytes(Pieces pieces, size_t total, char* buffer, size_t capacit
   }
 }
 
-void try_to_join(Connection& c, bool sent, Pieces pieces, size_t size) {
+void try_to_join(Connection& c, int fd, bool sent, Pieces pieces, size_t size) {
   char gathered[512];
   const FirstBytes first(pieces, size, gathered, sizeof gathered);
   if (first.size == 0) return;
@@ -105,6 +106,7 @@ void try_to_join(Connection& c, bool sent, Pieces pieces, size_t size) {
     switch (row.joins(bytes, &reason)) {
       case Joined::kRequests:
         c.role = sent ? Role::kClient : Role::kServer;
+        if (!sent) name_server(c, fd);
         return row.begin(c, {}, 0);
       case Joined::kWait:
         return;

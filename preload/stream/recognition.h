@@ -27,6 +27,6 @@ struct FirstBytes {
 
 // The connection was first seen in the middle. If these bytes, sent or received, tell on which side this
 // process is, the connection is followed from here on.
-void try_to_join(Connection& connection, bool sent, Pieces pieces, size_t size);
+void try_to_join(Connection& connection, int fd, bool sent, Pieces pieces, size_t size);
 
 }  // namespace filibuster::preload

@@ -12,6 +12,7 @@
 #include "preload/os/pages.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/session/state.h"
+#include "preload/stream/ready_made.h"
 #include "preload/stream/sender.h"
 
 namespace filibuster::preload {
@@ -96,17 +97,6 @@ Pinned enter(int fd, Connection* c) {
   return Pinned(c);
 }
 
-int socket_option(int fd, int name) {
-  int value = -1;
-  socklen_t size = sizeof value;
-  const long r = raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, name, &value, &size);
-  return r == 0 ? value : -1;
-}
-
-bool is_stream_family(int family) {
-  return family == AF_INET || family == AF_INET6 || family == AF_UNIX;
-}
-
 void set_peer(Connection& c, const sockaddr* address, socklen_t size) {
   c.address_size = std::min<socklen_t>(size, sizeof c.address);
   std::memcpy(&c.address, address, c.address_size);
@@ -140,56 +130,55 @@ void apply_target(Connection& c) {
   settle(c);
 }
 
-// True for a Unix socket without a name. If both ends have none, it is a pair inside the application.
-bool is_unnamed(const sockaddr_storage& address, socklen_t size) {
-  return address.ss_family == AF_UNIX && size <= offsetof(sockaddr_un, sun_path);
-}
-
 Noted note_of(uintptr_t mark) {
   if (mark == static_cast<uintptr_t>(Mark::kFirstNote)) return Noted::kFirst;
   if (mark == static_cast<uintptr_t>(Mark::kSecondNote)) return Noted::kSecond;
   return Noted::kNothing;
 }
 
+// Other numbers that this program got for the same socket: a program that inetd starts reads from 0 and writes to 1.
+void share_inherited(int fd, uint64_t cookie) {
+  const uint64_t inherited = inherited_streams();
+  if (fd >= 64 || (inherited >> fd & 1) == 0 || cookie == 0) return;
+  for (int other = 0; other < 64; ++other) {
+    if (other == fd || (inherited >> other & 1) == 0 || find(other)) continue;
+    if (mark_of(other) == Mark::kUnknown && socket_cookie(other) == cookie) share(fd, other);
+  }
+}
+
 // A descriptor moves bytes that is not known, or of which only the first bytes are known.
 Pinned classify(int fd, Noted noted) {
-  const int type = socket_option(fd, SO_TYPE);
-  if (type == SOCK_DGRAM) {
-    set_mark(fd, Mark::kDatagram);
-    return Pinned();
-  }
-  if (type != SOCK_STREAM || !is_stream_family(socket_option(fd, SO_DOMAIN))) {
-    set_mark(fd, Mark::kNotStream);
-    return Pinned();
-  }
-  note_stream_socket();
-  if (socket_option(fd, SO_ACCEPTCONN) == 1) {
-    set_mark(fd, Mark::kListening);
-    return Pinned();
-  }
   sockaddr_storage peer;
-  socklen_t size = sizeof peer;
-  if (raw_syscall(SYS_getpeername, fd, &peer, &size) != 0) return Pinned();  // not connected yet
-  if (is_unnamed(peer, size)) {
-    sockaddr_storage local;
-    socklen_t local_size = sizeof local;
-    if (raw_syscall(SYS_getsockname, fd, &local, &local_size) == 0 &&
-        is_unnamed(local, local_size)) {
-      set_mark(fd, Mark::kNotStream);
-      return Pinned();
-    }
+  socklen_t size;
+  const DescriptorKind kind = kind_of(fd, &peer, &size);
+  if (kind == DescriptorKind::kDatagram || kind == DescriptorKind::kNotStream) {
+    set_mark(fd, kind == DescriptorKind::kDatagram ? Mark::kDatagram : Mark::kNotStream);
+    return Pinned();
   }
-  Connection* c = make(fd, Role::kJoining, reinterpret_cast<sockaddr*>(&peer), size);
+  made_stream_socket();
+  if (!attached()) return Pinned();
+  if (kind == DescriptorKind::kListening) set_mark(fd, Mark::kListening);
+  if (kind != DescriptorKind::kConnected) return Pinned();
+  const ReadyMade ready = look_at_ready_made(fd);
+  Connection* c = make(fd, ready.role, reinterpret_cast<sockaddr*>(&peer), size);
   if (c == nullptr) {
     set_mark(fd, Mark::kNotStream);
     return Pinned();
   }
-  c->target = lookup_target(reinterpret_cast<sockaddr*>(&peer), size);
-  apply_target(*c);
+  c->ready_made = true;
+  c->seen_from_start = ready.untouched;
+  if (ready.role == Role::kServer) {
+    name_server(*c, fd);
+  } else {
+    c->target = lookup_target(reinterpret_cast<sockaddr*>(&peer), size);
+    apply_target(*c);
+  }
   for (const ProtocolRow& row : protocol_table()) {
     if (noted != Noted::kNothing && row.begin_noted != nullptr) row.begin_noted(*c, noted);
   }
-  return enter(fd, c);
+  Pinned entered = enter(fd, c);
+  if (entered) share_inherited(fd, c->cookie);
+  return entered;
 }
 
 // Called in a forked child at the first use of a connection that it has copied. What was held or open belongs
@@ -274,7 +263,8 @@ Pinned follow(int fd) {
       set_mark(fd, mark_for(noted));
     }
   }
-  if (generation == 0 || !attached()) return Pinned();
+  if (generation == 0 || registration_failed()) return Pinned();
+  if (!waits_for_given_stream() && !attached()) return Pinned();
   return classify(fd, noted);
 }
 
@@ -282,6 +272,7 @@ void forget(int fd) {
   if (!g_registry_used.load(std::memory_order_relaxed)) return;
   const Slot* entry = entry_of(fd, false);
   if (entry == nullptr || entry->load(std::memory_order_relaxed) == 0 || !own_process()) return;
+  forget_replaced(fd);
   set_mark(fd, Mark::kUnknown);
 }
 
@@ -291,7 +282,13 @@ void closing(int fd) {
   if (entry == nullptr || entry->load(std::memory_order_relaxed) == 0 || !own_process()) return;
   {
     Pinned c = find(fd);
-    if (c && c->fork_epoch == g_fork_epoch.load(std::memory_order_relaxed)) flush(*c, fd, true);
+    if (c && c->fork_epoch == g_fork_epoch.load(std::memory_order_relaxed)) {
+      flush(*c, fd, true);
+      // A client that waits for bytes does not leave some unread.
+      if (c->in_answer.load(std::memory_order_relaxed) && waits_for_rest(*c) &&
+          unread_bytes(fd) > 0)
+        note_answer(*c, true);
+    }
   }
   forget_replaced(fd);
   set_mark(fd, Mark::kUnknown);
@@ -310,13 +307,21 @@ void share(int fd, int copy) {
   set_entry(copy, reinterpret_cast<uintptr_t>(&*c));
 }
 
+void name_server(Connection& c, int fd) {
+  sockaddr_storage address;
+  socklen_t size = sizeof address;
+  if (raw_syscall(SYS_getsockname, fd, &address, &size) != 0) return;
+  report_listen(reinterpret_cast<sockaddr*>(&address), size);
+  set_peer(c, reinterpret_cast<sockaddr*>(&address), size);
+  c.target = {};
+}
+
 void accepted(int listener, int fd) {
   forget(fd);
+  // The listening socket may be one that somebody else has made.
+  made_stream_socket();
   if (!session_present() || !own_process() || !attached()) return;
-  if (!is_stream_family(socket_option(fd, SO_DOMAIN)) ||
-      socket_option(fd, SO_TYPE) != SOCK_STREAM) {
-    return;
-  }
+  if (!is_stream_socket(fd)) return;
   // A server's connection is named by our own address. The callers' ports tell nothing, and each would be
   // reported by itself. A proxy's listener accepts what was sent to addresses of the attached process.
   sockaddr_storage address;

@@ -49,6 +49,9 @@ void share(int fd, int copy);
 void accepted(int listener, int fd);
 Pinned connecting(int fd, const sockaddr* address, socklen_t size);
 
+// This process turns out to be the server of the connection behind `fd`, which it did not accept: names it as accepted() does.
+void name_server(Connection& connection, int fd);
+
 // Every descriptor that names a connection, with the connection pinned.
 void each_connection(void (*visit)(int fd, Connection& connection, const void* context),
                      const void* context);

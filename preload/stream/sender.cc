@@ -122,7 +122,7 @@ int push(Connection& c, int fd, const Offer& offer, int flags, Sending sending,
 enum class Entry : uint8_t { kOwned, kOvertake, kBusy };
 Entry acquire_to_send(Connection& c) {
   if (enter_requests(c)) return Entry::kOwned;
-  const uint64_t deadline = system_ns() + kFlushWaitNs;
+  const uint64_t deadline = now_ns() + kFlushWaitNs;
   for (;;) {
     const Followed* protocol = c.protocol();
     const bool ours =
@@ -130,7 +130,7 @@ Entry acquire_to_send(Connection& c) {
     raw_syscall(SYS_sched_yield);
     if (c.request_flow.acquire()) return Entry::kOwned;
     if (!ours) break;
-    if (system_ns() > deadline) return Entry::kBusy;
+    if (now_ns() > deadline) return Entry::kBusy;
   }
   give_up(c, NotInterposedReason::kMidStream);
   return Entry::kOvertake;
@@ -331,14 +331,14 @@ bool flush(Connection& c, int fd, bool closing) {
     Followed* protocol = c.protocol();
     if (protocol != nullptr) protocol->decide_held(c);
     Released released;
-    const uint64_t deadline = system_ns() + kFlushWaitNs;
+    const uint64_t deadline = now_ns() + kFlushWaitNs;
     int stopped;
     for (;;) {
       stopped = push_held(c, fd, Sending::kFlushed, closing, &released);
       if (stopped == EINTR) continue;
       if (stopped != EAGAIN) break;
       // A blocking descriptor would have blocked in the application's own send.
-      if (is_nonblocking(fd) && system_ns() > deadline) break;
+      if (is_nonblocking(fd) && now_ns() > deadline) break;
       wait_writable(real_descriptor(c, fd), 100);
     }
     if (released.then != Released::Then::kSwallow) {

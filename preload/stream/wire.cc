@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -41,6 +42,11 @@ void wait_writable(int fd, int timeout_ms) {
 
 bool is_nonblocking(int fd) {
   return (raw_syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK) != 0;
+}
+
+int unread_bytes(int fd) {
+  int unread = 0;
+  return raw_syscall(SYS_ioctl, fd, FIONREAD, &unread) == 0 ? unread : -1;
 }
 
 namespace {

@@ -51,6 +51,8 @@ inline constexpr uint64_t kFlushWaitNs = 1'000'000'000;
 
 void wait_writable(int fd, int timeout_ms);
 bool is_nonblocking(int fd);
+// How many bytes have come that nobody has read; -1: not known.
+int unread_bytes(int fd);
 
 // Adds to `out` what goes out next, of the held bytes and then of `pieces` (from position `base`), up to
 // application position `limit`.

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace filibuster;
   static constexpr const char* kFaults[] = {
       "latency:1s",        "partial-message",   "empty-message", "corrupt-message",
-      "content-length:+7", "content-length:-7", "slow-body:2s"};
+      "content-length:+7", "content-length:-7", "slow-body:2s",  "slow-body"};
   if (size < 2) return 0;
   Http1Answer answer((data[0] & 0x80) != 0);
   const size_t split = 1 + data[1];

@@ -149,6 +149,11 @@ class Run:
                 for number in re.findall(r"^execution (\d+) was inconclusive and was run again", note)}
 
     @property
+    def looked_again(self):
+        """Numbers of the executions without faults that only looked whether the application is as it was."""
+        return set(self.test["reference_again"]["executions"])
+
+    @property
     def counterexamples(self):
         return sorted((self.root / "counterexamples").glob("*.json"))
 

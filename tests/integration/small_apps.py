@@ -1,5 +1,6 @@
 """Applications of small services, as configurations: a service starts in a few milliseconds, so that a test can afford to
 explore one."""
+import collections
 import json
 import re
 import shlex
@@ -50,13 +51,19 @@ def printing(command, end="exit 0"):
 def printed(run):
     """What the test's command printed in each execution that allowed a conclusion, in their order."""
     _, *parts = re.split(r"^======== (\d+)\n", (run.root.parent / "seen").read_text(), flags=re.M)
-    return [text for number, text in zip(parts[::2], parts[1::2], strict=True) if int(number) not in run.repeated]
+    return [text for number, text in zip(parts[::2], parts[1::2], strict=True)
+            if int(number) not in run.repeated | run.looked_again]
 
 
 def rows_of(run):
     """What apps/record.py or apps/compare.py wrote to `seen` in each of the same executions."""
     rows = [json.loads(line) for line in (run.root.parent / "seen").read_text().splitlines()]
-    return [row for row in rows if int(row["execution"]) not in run.repeated]
+    return [row for row in rows if int(row["execution"]) not in run.repeated | run.looked_again]
+
+
+def faults_by_caller(run):
+    """How many faults were executed in the calls of each service."""
+    return collections.Counter(case["name"].split(" -> ")[0] for case in run.test["cases"] if case["state"] == "passed")
 
 
 def pair(options="", expected="200,503", **members):

@@ -1,5 +1,6 @@
 """What varies from run to run is found, shown, masked field by field, and faults still hit what they mean."""
 import json
+import re
 import signal
 
 import pytest
@@ -190,13 +191,34 @@ def test_what_no_mask_covers_is_not_faulted(project, kind, what):
     assert len(run.test["without_cause"]) == 1, run
 
 
-def test_a_call_that_comes_only_sometimes_is_not_faulted(project):
-    run = explore(project, "sometimes", "plain", counter=project.directory / "count", exit_code=3)
+def test_a_call_that_comes_and_goes_is_faulted_where_it_comes(project):
+    run = explore(project, "sometimes", "plain", counter=project.directory / "count")
+    assert run.test["finished"] and run.test["skipped"] == [] and run.test["without_cause"] == [], run
+    # It alone, the other one alone, and both: in every second execution.
+    assert {tuple(sorted(fault["path"] for fault in finding["faults"])) for finding in run.test["findings"]} == set(), run
+    assert run.executed == 4 and "front -> back GET /refresh" in run.test["rpcs"]["tested"], run
+    ((rpc, what, effect),) = varied(run)
+    seen = re.fullmatch(r"seen in (\d+) of (\d+) executions", what)
+    assert rpc == "front -> back GET /refresh" and effect == "faulted where it comes" and seen, run
+    assert 4 <= int(seen[1]) < int(seen[2]) and '"restart": "each"' in run.output, run
+
+
+@pytest.mark.parametrize("kind, path, why, is_tested", [
+    ("cached", "/product", "a cache", False), ("queued", "/queue", "a counter, a queue", True)])
+def test_what_only_the_first_execution_makes_or_lacks_is_told_with_its_likely_reason(project, kind, path, why, is_tested):
+    run = explore(project, kind, "plain", counter=project.directory / "count", exit_code=0 if is_tested else 3)
+    call = f"front -> back GET {path}"
+    ((rpc, what, _),) = varied(run)
+    assert rpc == call and re.fullmatch(r"seen in \d+ of \d+ executions", what), run
+    assert what.startswith("seen in 1 of ") != is_tested, run
+    (row,) = run.test["nondeterminism"]["varied"]
+    assert why in row["reason"] and '"restart": "each"' in run.output, run
+    assert (call in run.test["rpcs"]["tested"]) == is_tested, run
+    if is_tested:
+        assert run.executed == 4, run
+        return
     assert run.executed == 2 and run.test["finished"] and run.test["skipped"] == [], run
-    assert ("front -> back GET /refresh", "appears in 1 of 2 reference executions",
-            "not faulted") in varied(run), run
-    assert run.test["without_cause"] == [
-        "front -> back GET /refresh: appears in 1 of 2 reference executions"], run
+    assert run.test["without_cause"] == [f"{call}: {what}: {row['reason']}"], run
 
 
 @pytest.mark.parametrize("answer, effect", [

@@ -95,7 +95,7 @@ def test_report_json_has_exactly_the_documented_members(planted):
         assert set(rpc) <= listed("\nAn RPC of `reference`: ")
     assert {rpc["cause"] for rpc in test["reference"]} <= {"header", "thread", "task", "only-active", "entry", "none"}
     assert len(test["reference"]) == 3
-    assert set(test["counts"]) == {"executed", "scheduled", "redundant", "duplicate", "beyond_bound", "open", "abandoned"}
+    assert set(test["counts"]) == {"executed", "scheduled", "redundant", "duplicate", "beyond_bound", "open", "abandoned", "left_out"}
     assert set(test["seconds"]) == {"total", "reference", "median_execution"}
     assert set(test["search_seconds"]) == {"scheduling", "reduction", "store"}
     assert all(0 < seconds < test["seconds"]["total"] for seconds in test["search_seconds"].values())

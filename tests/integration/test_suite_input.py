@@ -233,17 +233,29 @@ def test_second():
     assert report(run)["clusters"] == [] and run.exit_code == 0, run
 
 
-def test_tests_whose_calls_change_from_run_to_run_are_left_out_with_the_call(project):
+def test_calls_that_come_and_go_are_told_and_the_others_of_their_test_get_faults(project):
+    """The first run alone makes one call; each but the first makes another."""
     run = suite(project, """
 from getter import get
-def test_changes():
+from warming import warm
+from growing import grow
+def is_first(name):
+    first = not os.path.exists(name)
+    open(name, "w").close()
+    return first
+def test_cache():
     assert get() == 200
-    if os.path.exists("ran"):
-        assert get("/error-free") == 200
-    open("ran", "w").close()
-def test_same(): assert get() == 200
-""", "--policy", "P1", services=shop(), getter=GETTER)
-    changes, same = report(run)["tests"]
-    assert changes["left_out"].startswith("what it calls changes from run to run: ") and "/error-free" in changes["left_out"], run
-    assert same["left_out"] == "" and {fault["test"] for fault in report(run)["faults"]} == {same["test"]}, run
-    assert "Tests that were left out:" in run.output and changes["left_out"] in run.output, run
+    if is_first("cached"): warm("/error-free")
+def test_queue():
+    assert get() == 200
+    if not is_first("queued"): grow("/error-free")
+""", "--policy", "P1", services=shop(), getter=GETTER, warming=GETTER.replace("get(", "warm("), growing=GETTER.replace("get(", "grow("))
+    cache, queue = report(run)["tests"]
+    assert cache["left_out"] == queue["left_out"] == "", run
+    sites = {site["call_site"].split(":")[0]: site for test in (cache, queue) for site in test["call_sites"]}
+    assert sites["warming.py"]["why_not"].startswith("seen in 1 of 4 executions: ") and "a cache" in sites["warming.py"]["why_not"], run
+    assert sites["growing.py"]["why_not"] == "" and sites["growing.py"]["seen"].startswith("seen in 3 of 4 executions: "), run
+    assert sites["getter.py"]["seen"] == "", run
+    assert {fault["call_site"].split(":")[0] for fault in report(run)["faults"] if fault["execution"]} == {"getter.py", "growing.py"}, run
+    assert "Calls that come in some executions only:" in run.output and "a counter, a queue" in run.output, run
+    assert '"restart": "each"' in run.output and run.exit_code == 0, run

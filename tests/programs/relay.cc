@@ -139,7 +139,7 @@ bool serve_one(int fd, std::string& in) {
                     line = head.substr(0, head.find("\r\n"));
   const size_t first = line.find(' '), last = line.rfind(' ');
   const std::string method = line.substr(0, first), connection = field(head, "connection");
-  if (first == last || (method != "GET" && method != "POST")) {
+  if (first == last || (method != "GET" && method != "POST" && method != "PUT")) {
     send_all(fd, text_of(501, "", "Connection: close\r\nContent-Length: 0\r\n"));
     return false;
   }

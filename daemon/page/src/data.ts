@@ -71,7 +71,7 @@ export type Phase = (typeof PHASES)[number];
 export interface Test {
   test: string;
   finished: boolean;
-  counts: Record<"executed" | "scheduled" | "redundant" | "duplicate" | "beyond_bound" | "open" | "abandoned", number>;
+  counts: Record<"executed" | "scheduled" | "redundant" | "duplicate" | "beyond_bound" | "open" | "abandoned" | "left_out", number>;
   seconds: { total: number; reference: number; median_execution: number };
   start: { way: "forked" | "ahead" | "plain"; why_not_forked: string };
   lanes: { used: number; not_needed: number };
@@ -82,6 +82,7 @@ export interface Test {
   dependencies_not_tested: { service: string; peer: string; target_service: string; reason: string; outgoing: boolean; times: number }[];
   without_cause: string[];
   nondeterminism: { varied: { rpc: string; what: string; effect: string; reason: string; under: string }[] };
+  reference_again: { drifts: { what: string[]; after: number; seen: number }[] };
   notes: string[];
   rpcs: { tested: string[]; untested: { rpc: string; reason: string }[]; by_configuration: string[] };
   timeouts: { caller: string; service: string; elapsed: number; waited: number; hang_limit: number; longest: number }[];

@@ -17,7 +17,7 @@ void end_exchange(Connection& c, Exchange* x) {
     if (x->incoming != nullptr) incoming_end(x->incoming, x->status);
   } else if (x->call.active) {
     x->finished.rpc = x->call.rpc;
-    if (x->changed) x->finished.injected = 1;
+    if (x->changed) x->finished.injected = c.elapsed.load(std::memory_order_relaxed) ? 2 : 1;
     x->finished.body_sample = {x->sample, x->sample_size};
     if (x->fields != nullptr)
       report_response_fields(x->call.rpc, x->call.generation, x->call.execution, *x->fields);

@@ -32,6 +32,8 @@ struct Exchange {
   RpcFinished finished;             // client; `body_sample` is set when it is reported
   Incoming* incoming = nullptr;     // server
   bool changed = false;             // client: the answer passes as a fault changes it
+  // client: a fault stops the answer, and so many bytes of its body come. UINT64_MAX: none does, or they have come.
+  uint64_t stalls_after = UINT64_MAX;
   uint16_t status = 0;
   uint16_t sample_size = 0;
   char sample[kBodySample];

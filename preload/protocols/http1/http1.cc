@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "preload/inject/inject.h"
 #include "preload/protocols/http2/http2.h"
 #include "preload/rpc/fields.h"
 #include "preload/stream/recognition.h"
@@ -205,6 +206,15 @@ void Http1::observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size
            c.state.is_followed();
   });
   if (next != this) return;
+  if (!of_requests && c.role == Role::kClient) {
+    const bool within = state == http1::ParseState::kBody;
+    note_answer(c, within);
+    Exchange* x = within ? exchanges.front() : nullptr;
+    if (x != nullptr && responses.body_bytes() >= x->stalls_after) {
+      x->stalls_after = UINT64_MAX;
+      begin_stall(fd, x->call);
+    }
+  }
   after_feed(c, fd, of_requests, state);
 }
 
@@ -237,6 +247,11 @@ void Http1::end_unanswered(Connection& c) {
   uint16_t begun = responses.state() == http1::ParseState::kBody ? response_events.status() : 0;
   while (Exchange* x = exchanges.pop()) {
     x->finished = unanswered(c);
+    if (begun != 0 && c.role == Role::kClient && c.closing.load() &&
+        x->finished.outcome == RpcOutcome::kTimedOut && !waits_for_rest(c)) {
+      x->finished.outcome = RpcOutcome::kNotRead;
+      x->finished.status = begun;
+    }
     x->finished.begun = std::exchange(begun, 0);
     x->sample_size = 0;
     x->status = 0;
@@ -308,7 +323,11 @@ void ResponseEvents::on_head(const http1::MessageHead& head, size_t) {
   status_ = head.status;
   owner_->last_answer = !head.keep_alive;
   // The answer is the caller's to report, so its body need not be read here.
-  if (owner_->connection->role == Role::kServer) owner_->responses.ignore_body();
+  if (owner_->connection->role == Role::kServer) return owner_->responses.ignore_body();
+  // The daemon sends half of the body (daemon/agents/http1_answer.cc).
+  Exchange* x = owner_->exchanges.front();
+  if (x != nullptr && x->changed && x->call.plan.stalls != 0 && head.has_content_length)
+    x->stalls_after = head.content_length / 2;
 }
 
 void ResponseEvents::on_body(const char* data, size_t size) {

@@ -110,7 +110,7 @@ void decide(Connection& c, bool body_complete, Hash128 body) {
   info.body = body;
   info.origin = h.origin;
   info.body_sample = {h.sample, h.sample_size};
-  info.opens_connection = c.seen_from_start && c.requests == 0;
+  info.opens_connection = c.is_opened_now();
   if (info.opens_connection) info.connect = c.connect.name;
   info.encrypted = c.transport.load() != nullptr;
   outgoing_begin(info, &x->call);

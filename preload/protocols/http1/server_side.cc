@@ -15,9 +15,9 @@ namespace {
 // nothing about what a request causes.
 bool read_by_event_loop(const Connection& c) {
   const int set = c.epoll_set.load(std::memory_order_relaxed);
-  // Of a connection that was first seen in the middle nobody knows whether it is in an epoll set. If
+  // Of a connection that became known by its bytes nobody knows whether it is in an epoll set. If
   // the thread waits on a set, assume that it is.
-  const bool in_waited_set = t_waited_set >= 0 && (set == t_waited_set || !c.seen_from_start);
+  const bool in_waited_set = t_waited_set >= 0 && (set == t_waited_set || c.ready_made);
   if (in_waited_set) note_multiplexing_thread();
   return in_waited_set || (c.waits_with_others && thread_is_multiplexing());
 }

@@ -20,11 +20,11 @@ class BoundedLock {
       __builtin_ia32_pause();
 #endif
     }
-    const uint64_t deadline = system_ns() + kWaitNs;
+    const uint64_t deadline = now_ns() + kWaitNs;
     do {
       raw_syscall(SYS_sched_yield);
       if (try_acquire()) return true;
-    } while (system_ns() < deadline);
+    } while (now_ns() < deadline);
     return false;
   }
   void release() {

@@ -42,7 +42,7 @@ uint64_t random_number(const Connection& c) {
   if (raw_syscall(SYS_getrandom, &number, sizeof number, GRND_NONBLOCK) == sizeof number) {
     return number;
   }
-  const uint64_t seed[] = {c.cookie, c.serial, system_ns()};
+  const uint64_t seed[] = {c.cookie, c.serial, now_ns()};
   return hash_bytes(reinterpret_cast<const char*>(seed), sizeof seed).lo;
 }
 
@@ -55,7 +55,7 @@ void list(Connection& c, Retirement& r, std::string_view why) {
 }
 
 bool waited_long(Retirement& r) {
-  const uint64_t now = system_ns();
+  const uint64_t now = now_ns();
   if (r.since_ns == 0) r.since_ns = now;
   return now - r.since_ns > kPatienceNs;
 }
@@ -115,7 +115,7 @@ IoResult send_owned(Connection& c, Retirement& r, int fd, Pieces pieces, int fla
   }
   if (placed) {
     r.ping_left = http2::kPingSize;
-    r.since_ns = system_ns();
+    r.since_ns = now_ns();
     r.state.store(State::kPinged, std::memory_order_release);
     update_debt(c);
   }
@@ -151,9 +151,9 @@ IoResult send_owned(Connection& c, Retirement& r, int fd, Pieces pieces, int fla
 }
 
 bool acquire_requests(Connection& c) {
-  const uint64_t deadline = system_ns() + kFlushWaitNs;
+  const uint64_t deadline = now_ns() + kFlushWaitNs;
   while (!c.request_flow.acquire()) {
-    if (system_ns() > deadline) return false;
+    if (now_ns() > deadline) return false;
     raw_syscall(SYS_sched_yield);
   }
   return true;
@@ -173,7 +173,7 @@ void pass_responses(Connection& c, Retirement& r, int fd, Pieces pieces, size_t 
   size_t known = 0;
   uint64_t deadline = 0;
   for (;;) {
-    const bool last = deadline != 0 && system_ns() > deadline;
+    const bool last = deadline != 0 && now_ns() > deadline;
     const Seen seen = r.swap.pass(pieces, size, {ahead, known}, last);
     if (seen == Seen::kNothing) return;
     if (seen != Seen::kUndecided) {
@@ -187,7 +187,7 @@ void pass_responses(Connection& c, Retirement& r, int fd, Pieces pieces, size_t 
       return;
     }
     if (deadline == 0) {
-      deadline = system_ns() + kRestNs;
+      deadline = now_ns() + kRestNs;
     } else if (const timespec soon{0, kLookAgainNs}; true) {
       raw_syscall(SYS_nanosleep, &soon, nullptr);
     }

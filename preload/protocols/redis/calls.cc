@@ -98,7 +98,8 @@ void plan_fault(Connection& c, const Made& made, const OutgoingCall& call, bool 
     r.last_fault->next = fault;
   }
   r.last_fault = fault;
-  r.is_ending = r.is_ending || static_cast<FaultKind>(call.plan.kind) != FaultKind::kRedis;
+  const auto kind = static_cast<FaultKind>(call.plan.kind);
+  r.is_ending = r.is_ending || (kind != FaultKind::kRedis && kind != FaultKind::kLatency);
 }
 
 void form_call(Connection& c, const Made& made) {
@@ -135,7 +136,7 @@ void form_call(Connection& c, const Made& made) {
     info.fields = arguments.fields;
     info.body = request_whole(arguments.fields, made.digest, made.end - made.start);
   }
-  info.opens_connection = c.seen_from_start && c.requests == 0;
+  info.opens_connection = c.is_opened_now();
   if (info.opens_connection) info.connect = c.connect.name;
   info.encrypted = c.transport.load() != nullptr;
   if (head.filibuster.empty()) {
@@ -304,7 +305,7 @@ void take_reply(Connection& c, const resp::Reply& reply) {
     c.answered_path = command->parent_path;
     c.answered_in = command->call.execution;
     RpcFinished finished;
-    finished.injected = command->injected ? 1 : 0;
+    finished.injected = command->injected || command->delayed ? 1 : 0;
     finished.body = reply.digest;
     finished.body_size = reply.size;
     finished.body_sample = reply.is_null ? "nil" : reply.simple;
@@ -326,6 +327,7 @@ void end_open_calls(Connection& c, const RpcFinished& how) {
       finished = {};
       finished.injected = 1;
     }
+    if (open->delayed) finished.injected = 1;
     outgoing_end(&open->call, finished);
     r.commands.pop();
   }

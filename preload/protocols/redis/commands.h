@@ -17,6 +17,7 @@ struct Command {
   // A reply that is no error sets the version of the protocol to this. 0: it sets none.
   uint8_t sets_protocol = 0;
   bool injected = false;  // its reply is ours
+  bool delayed = false;   // its reply is the server's, and comes later for a fault
   Hash128 parent_path;    // of the call
 };
 

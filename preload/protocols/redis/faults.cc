@@ -1,11 +1,13 @@
 // Faults that fire when a call is sent. A planned reply takes the place of the connection until it is read
-// (inject/aside.h), and then the connection goes on, as after an error of the server. All other faults end the
-// connection (inject/inject.h).
+// (inject/aside.h), and then the connection goes on, as after an error of the server. A late reply comes through the
+// daemon, which carries the connection from then on (inject/inject.h), whether the application still waits for it or
+// not. All other faults end the connection.
 #include <cstring>
 #include <utility>
 
 #include "core/fault/fault.h"
 #include "core/resp/render.h"
+#include "preload/inject/inject.h"
 #include "preload/os/pages.h"
 #include "preload/protocols/redis/redis.h"
 #include "preload/stream/delivery.h"
@@ -92,6 +94,21 @@ const char* reply(Connection& c, int fd, PlannedFault& fault) {
   return nullptr;
 }
 
+// nullptr: the reply will be late. Else why not.
+const char* delay(Connection& c, int fd, PlannedFault& fault) {
+  if (!c.response_flow.acquire()) return "another thread was reading the connection";
+  const char* why = change_answer(fd, c.transport.load(), fault.call, false);
+  if (why == nullptr) {
+    c.cookie = socket_cookie(fd);
+    g_faults_fired.store(true);
+    fault.last->delayed = true;
+  }
+  c.response_flow.release();
+  if (why == nullptr)
+    report_fault(fault.call, FaultHow::kInjected, "the server's reply comes later");
+  return why;
+}
+
 // False: the reason was reported, and nothing has changed.
 bool end_connection(Connection& c, int fd, PlannedFault& fault, bool after) {
   Redis& r = redis_of(c);
@@ -138,6 +155,9 @@ bool fire(Connection& c, int fd, bool after) {
                  "a message that nobody asked for was half read");
   } else if (static_cast<FaultKind>(fault.call.plan.kind) == FaultKind::kRedis) {
     if (const char* why = reply(c, fd, fault))
+      report_fault(fault.call, FaultHow::kNotInjected, why);
+  } else if (static_cast<FaultKind>(fault.call.plan.kind) == FaultKind::kLatency) {
+    if (const char* why = delay(c, fd, fault))
       report_fault(fault.call, FaultHow::kNotInjected, why);
   } else if (end_connection(c, fd, fault, after)) {
     next_fault(r);

@@ -74,7 +74,7 @@ void begin_call(Connection& c, const AttachedCall* seen) {
       begin_fields(own_service(), target_service(c.target, head, c.peer_name()), head);
   info.fields = fields;
   info.encrypted = true;
-  info.opens_connection = c.seen_from_start && c.requests == 0;
+  info.opens_connection = c.is_opened_now();
   if (info.opens_connection) info.connect = c.connect.name;
   s.execution = current_execution();
   outgoing_begin(info, &s.call);

@@ -209,6 +209,8 @@ void incoming(const RpcContext& request, bool multiplexed) {
 
 }  // namespace
 
-constinit const TaskReader kJvmTasks{install, nullptr, incoming};
+constinit const TaskReader kJvmTasks{install, nullptr, incoming,
+                                     // A watchdog closes the socket.
+                                     [] { return jvm::known() || jvm::is_being_created(); }};
 
 }  // namespace filibuster::preload

@@ -7,25 +7,25 @@
 #include <cerrno>
 #include <cstring>
 
+#include "preload/os/copies.h"
 #include "preload/os/own_stack.h"
 #include "preload/runtimes/native/modules.h"
 
 namespace filibuster::preload {
 namespace {
 
-bool is_ours(const void* function) {
-  static constinit char here = 0;
-  Dl_info own, other;
-  return dladdr(&here, &own) == 0 || dladdr(function, &other) == 0 ||
-         own.dli_fbase == other.dli_fbase;
-}
-
 // Looks in an object that is loaded, and in what it needs. The reference that dlopen takes is kept, so
 // that what was found stays loaded.
 void* find_in(const char* object, const char* name) {
   void* handle = dlopen(object, RTLD_NOLOAD | RTLD_LAZY);
   void* found = handle != nullptr ? dlsym(handle, name) : nullptr;
-  return found != nullptr && !is_ours(found) ? found : nullptr;
+  return found != nullptr && !is_of_any_copy(found) ? found : nullptr;
+}
+
+// A copy of this library may come after us, and has no original either.
+void* find_after_us(const char* name) {
+  void* found = dlsym(RTLD_NEXT, name);
+  return found != nullptr && !is_of_any_copy(found) ? found : nullptr;
 }
 
 // The path of a library that some scope has. (To open it within the iteration could deadlock: another
@@ -75,7 +75,7 @@ void* search_beyond_us(const char* name, const void* code, std::string_view libr
   Dl_info info;
   // This fails for code of the program itself, which no name opens again. It sees the objects after us.
   void* found = dladdr(code, &info) != 0 ? find_in(info.dli_fname, name) : nullptr;
-  if (found == nullptr) found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) found = find_after_us(name);
   if (found == nullptr) {
     Path path{library, {}};
     if (dl_iterate_phdr(find_library, &path) != 0) found = find_in(path.text, name);
@@ -100,7 +100,7 @@ void* search_beside(const void* function, const char* name) {
   Dl_info info;
   if (dladdr(function, &info) == 0) return nullptr;
   void* found = find_in(info.dli_fname, name);
-  if (found == nullptr) found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) found = find_after_us(name);
   return found != nullptr ? found : search_program(name);
 }
 

@@ -58,12 +58,53 @@ int backtrace_into(Backtrace backtrace, void** frames) {
   return count;
 }
 
+// What unw_backtrace keeps for a thread, libunwind gives back in the last round of the thread's destructors, under a lock. So
+// late the thread sanitizer, which watches locks, has ended the thread already, and crashes. Walking step by step takes
+// microseconds instead of a tenth of one, and keeps nothing.
+struct Steps {
+  int (*get_context)(void*);
+  int (*begin)(void* cursor, void* context);
+  int (*step)(void* cursor);
+  int (*get_register)(void* cursor, int number, uintptr_t* value);
+};
+constinit Steps g_steps{};
+
+bool find_steps(void* library) {
+#if defined(__x86_64__)
+  g_steps.get_context = reinterpret_cast<int (*)(void*)>(dlsym(library, "_Ux86_64_getcontext"));
+  g_steps.begin = reinterpret_cast<int (*)(void*, void*)>(dlsym(library, "_ULx86_64_init_local"));
+  g_steps.step = reinterpret_cast<int (*)(void*)>(dlsym(library, "_ULx86_64_step"));
+  g_steps.get_register =
+      reinterpret_cast<int (*)(void*, int, uintptr_t*)>(dlsym(library, "_ULx86_64_get_reg"));
+#else
+  static_cast<void>(library);
+#endif
+  return g_steps.get_context != nullptr && g_steps.begin != nullptr && g_steps.step != nullptr &&
+         g_steps.get_register != nullptr;
+}
+
+int backtrace_by_steps(void** frames, int most) {
+  constexpr int kInstruction = 16;    // UNW_X86_64_RIP
+  alignas(16) uint64_t context[160];  // unw_context_t is a ucontext_t of 968 bytes
+  alignas(16) uint64_t cursor[127];   // unw_cursor_t
+  int count = 0;
+  if (g_steps.get_context(context) != 0 || g_steps.begin(cursor, context) != 0) return 0;
+  do {
+    uintptr_t address = 0;
+    if (g_steps.get_register(cursor, kInstruction, &address) != 0) break;
+    frames[count++] = reinterpret_cast<void*>(address);
+  } while (count < most && g_steps.step(cursor) > 0);
+  return count;
+}
+
 std::string_view prepare_here() {
   const CaptureGate gate;
   if (g_backtrace.load(std::memory_order_acquire) != nullptr) return "libunwind 8";
   void* library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return "no libunwind";
   auto backtrace = reinterpret_cast<Backtrace>(dlsym(library, "unw_backtrace"));
+  if (dlsym(RTLD_DEFAULT, "__tsan_init") != nullptr)
+    backtrace = find_steps(library) ? backtrace_by_steps : nullptr;
   if (backtrace == nullptr) return "no libunwind";
   // The first run opens files and allocates. It happens here, not in the middle of a request.
   void* frames[kMaxFrames];

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "preload/os/copies.h"
 #include "preload/os/pages.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/os/symbols.h"
@@ -148,7 +149,7 @@ bool asked_already(std::string_view script) {
 __attribute__((constructor)) void start(int argc, char** argv, char**) {
   // Every Node exports the interface for addons, whatever its executable is called, and whether or not
   // its code is in libnode.so.
-  if (symbol_of_program("napi_module_register") == nullptr) return;
+  if (is_inert_copy() || symbol_of_program("napi_module_register") == nullptr) return;
   look_at_arguments(argc, argv);
   if (char** const known = find_variable()) look_at_words(*known + kVariable.size());
   if (getauxval(AT_SECURE) != 0) {

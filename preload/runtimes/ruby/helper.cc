@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "preload/interpose.h"
+#include "preload/os/symbols.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/ruby/api.h"
 #include "preload/runtimes/runtimes.h"
@@ -229,6 +230,9 @@ void incoming(const RpcContext& request, bool multiplexed) {
 
 }  // namespace
 
-constinit const TaskReader kRubyTasks{install, current, incoming};
+constinit const TaskReader kRubyTasks{
+    install, current, incoming,
+    // Timeout raises in the thread that waits.
+    [] { return symbol_of_program("ruby_description") != nullptr; }};
 
 }  // namespace filibuster::preload

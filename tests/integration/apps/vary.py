@@ -71,12 +71,17 @@ def event():
                        "items": [{"n": n, "created": time.time()} for n in range(2)]}).encode()
 
 
-def sometimes():
+def number():
+    """Of this request, from 0."""
     with open(options.counter, "a+") as file:
         file.seek(0)
         count = len(file.read())
         file.write("x")
-    return call("GET", "/refresh") if count % 2 == 0 else True
+    return count
+
+
+def sometimes():
+    return call("GET", "/refresh") if number() % 2 == 0 else True
 
 
 CALLS = {
@@ -92,6 +97,8 @@ CALLS = {
     "whole": lambda: call("GET", f"/{uuid.uuid4()}"),
     "text": lambda: call("POST", "/note", f"note {uuid.uuid4()}".encode()),
     "sometimes": sometimes,
+    "cached": lambda: call("GET", "/product") if number() == 0 else True,
+    "queued": lambda: call("GET", "/queue") if number() > 0 else True,
     "mixed": lambda: all([call("GET", f"/user/{who}/x") for who in ("ann", "bob", uuid.uuid4())]),
     "plain": lambda: call("GET", "/plain"),
 }

@@ -50,6 +50,7 @@ void report_fault(const OutgoingCall&, FaultHow how, std::string_view detail) {
   fake::how = how;
   fake::detail = detail;
 }
+void report_no_limit(const OpenCall&) {}
 void report_note(std::string_view, NoteKind) {
   ++fake::notes;
 }

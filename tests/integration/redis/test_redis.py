@@ -107,11 +107,12 @@ def explore(project, scenario, faults, server=None, references=1, **members):
                               "s = ssl.create_default_context().wrap_socket(s, server_hostname='localhost') if 'TLS' in os.environ else s\n"
                               "s.sendall(b'*1\\r\\n$8\\r\\nFLUSHALL\\r\\n')\nassert s.recv(100) == b'+OK\\r\\n'\n")
     empty = "" if server else f"{PYTHON} empty.py ${{port:cache}}; "
+    bounds = {"reference_executions": references, **members.pop("bounds", {})}
     test = {"name": "probe", "command": printing(f"{empty}curl -s {url('front')}; echo"), "env": encrypted}
     project.write("filibuster.json", config(
         [{"name": "cache", "command": command, "protocol": "redis", "env": encrypted},
          {"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}} ${{port:cache}}", "env": encrypted, "ready": {"http": "/health"}}],
-        [test], faults=faults, default_faults=False, bounds={"reference_executions": references}, **members))
+        [test], faults=faults, default_faults=False, bounds=bounds, **members))
     run = project.filibuster("run")
     return run, [json.loads(text) for text in printed(run)]
 
@@ -371,3 +372,46 @@ def test_a_redis_that_is_not_declared_passes_and_is_listed(project):
     (row,) = [row for row in run.test["dependencies_not_tested"] if row["outgoing"]]
     assert (row["target_service"], row["reason"]) == ("cache", "redis"), row
     assert '"protocol": "redis"' in run.output, run
+
+
+# --- late replies (and what clients make of them: test_late_replies.py) ----------------------------
+
+def test_a_late_reply_keeps_its_place_and_the_connection_goes_on(project):
+    run, seen = explore(project, '''
+def scenario(Redis):
+    r = Redis()
+    r.send(("SET", "a", "1"), ("GET", "a"), ("INCR", "a"), ("GET", "a"))
+    first = r.replies(4)
+    r.send(("MULTI",), ("INCR", "a"), ("GET", "a"), ("EXEC",))
+    return [first, r.replies(4), r.ask("GET", "a")]
+''', [at("GET", "latency:20ms"), at("MULTI", "latency:20ms")], bounds={"max_faults": 1})
+    assert run.executed == 5 and run.exit_code == 0, run
+    assert [row["reason"] for row in run.test["skipped"]] == ["bound max_faults 1"], run
+    (only,) = {json.dumps(row) for row in seen}
+    assert json.loads(only) == [["+OK", "1", ":2", "2"], ["+OK", "+QUEUED", "+QUEUED", [":3", "3"]], "3"], run
+
+
+def test_a_late_reply_comes_also_to_a_client_that_has_given_it_up(project):
+    run, seen = explore(project, '''
+kept = []
+def scenario(Redis):
+    r = Redis(); kept.append(r)
+    r.socket.settimeout(0.1)
+    first = told(lambda: r.ask("GET", "a"))
+    r.socket.settimeout(30)
+    return [first, r.ask("SET", "a", "1") if first == "$-1" else r.reply()]
+''', [at("GET", "latency:400ms")])
+    assert seen == [["$-1", "+OK"], ["TimeoutError", "$-1"]], run
+    assert run.exit_code == 0 and not run.test["skipped"], run
+
+
+def test_two_faults_on_one_connection_of_which_the_first_is_late(project):
+    run, seen = explore(project, '''
+def scenario(Redis):
+    r = Redis()
+    return [r.ask("GET", "a"), told(lambda: r.ask("GET", "b"))]
+''', [at("GET", "latency:20ms", path="a"), at("GET", "latency:20ms", "redis:LOADING", "reset", path="b")])
+    assert run.executed == (8 if not encrypted else 5), run
+    assert {second for _, second in seen} == {"$-1", "-LOADING Redis is loading the dataset in memory", reset_error()}, run
+    why = [row["reason"] for row in run.test["skipped"]]
+    assert len(why) == (0 if not encrypted else 3) and all("the connection was replaced by an earlier fault" in text for text in why), run

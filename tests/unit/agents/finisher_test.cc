@@ -274,6 +274,73 @@ TEST_F(HandOffTest, GarbageFromTheServerEndsTheReading) {
   EXPECT_EQ(read_to_end(app_.one.get()), answer_);
 }
 
+// The server's answer stops in the middle of its body.
+class StallTest : public HandOffTest {
+ protected:
+  void stall() {
+    hub_->end_execution();
+    PlannedRpcFault planned;
+    planned.index = key(1);
+    planned.fault = parse_fault("slow-body").value();
+    ASSERT_TRUE(hub_->begin_execution(2, {planned}).ok());
+    rpc_ = agent_->issue(2, 1, "movies", "/m");
+    HandOff message;
+    message.kind = HandOffKind::kChange;
+    message.rpc = rpc_;
+    message.execution = 2;
+    ASSERT_TRUE(agent_->hand_off(message, {app_.other.get(), server_.one.get()}));
+    app_.other.reset();
+    server_.one.reset();
+    send_all(server_.other.get(), "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd");
+    const std::string half = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nab";
+    std::string got(half.size(), ' ');
+    EXPECT_EQ(::recv(app_.one.get(), got.data(), got.size(), MSG_WAITALL),
+              static_cast<ssize_t>(got.size()));
+    EXPECT_EQ(got, half);
+  }
+  HangLimit limit() {
+    const ExecutionRecord record = hub_->end_execution();
+    return record.rpcs.size() == 1 ? record.rpcs[0].hang_limit : HangLimit{};
+  }
+};
+
+TEST_F(StallTest, LastsUntilTheHangLimitAndSaysThatTheCallerStillWaited) {
+  hub_->set_hang_limit(milliseconds(200));
+  stall();
+  EXPECT_TRUE(is_reset(app_.one.get()));
+  const HangLimit reached = limit();
+  EXPECT_EQ(to_text(reached), "caller still waited after 0.2 s for the rest of the body");
+  EXPECT_TRUE(reached.waited_on());
+  EXPECT_FALSE(reached.has_no_timeout());
+}
+
+TEST_F(StallTest, EndsAtOnceForACallerThatWaitsWithoutALimit) {
+  hub_->set_hang_limit(std::chrono::minutes(5));
+  stall();
+  agent_->emit(EventType::kNoLimit, 2, NoLimit{.rpc = rpc_ + 1});
+  EXPECT_TRUE(is_silent(app_.one.get()));
+  agent_->emit(EventType::kNoLimit, 2, NoLimit{.rpc = rpc_});
+  EXPECT_TRUE(is_reset(app_.one.get()));
+  const HangLimit reached = limit();
+  EXPECT_EQ(to_text(reached), "caller has no limit for the body");
+  EXPECT_TRUE(reached.waited_on());
+}
+
+TEST_F(StallTest, OfACallerThatGivesUpNothingIsSaid) {
+  hub_->set_hang_limit(milliseconds(100));
+  stall();
+  app_.one.reset();
+  // A silence that began later marks the time.
+  app_ = tcp_pair();
+  HandOff message;
+  message.rpc = agent_->issue(2, 2, "movies", "/hangs");
+  message.execution = 2;
+  ASSERT_TRUE(agent_->hand_off(message, {app_.other.get()}));
+  app_.other.reset();
+  EXPECT_TRUE(is_reset(app_.one.get()));
+  EXPECT_FALSE(any_contains(hub_->end_execution().notes, "/m: caller"));
+}
+
 TEST_F(HandOffTest, AHandOffOfAnExecutionThatIsOverIsReset) {
   hub_->end_execution();
   ASSERT_TRUE(hub_->begin_execution(2, {}).ok());

@@ -61,6 +61,20 @@ TEST(Http1Answer, TimesAreSteps) {
   EXPECT_EQ(slow.steps[6].end, slow.bytes.size());
 }
 
+TEST(Http1Answer, ABodyThatStopsHasHalfOfItAtOnce) {
+  const auto out = rendered(kPlain, "slow-body");
+  EXPECT_TRUE(out.stalls);
+  EXPECT_EQ(out.bytes, head("Server: x\r\nContent-Length: 6\r\n") + "abc");
+  ASSERT_EQ(out.steps.size(), 1u);
+  EXPECT_EQ(out.steps[0].wait_ns, 0u);
+  EXPECT_EQ(out.steps[0].end, out.bytes.size());
+  const auto one = rendered("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na", "slow-body");
+  EXPECT_EQ(one.bytes, head("Content-Length: 1\r\n"));
+  EXPECT_FALSE(rendered(kPlain, "slow-body:1s").stalls);
+  EXPECT_EQ(rendered("HTTP/1.1 204 No Content\r\n\r\n", "slow-body").problem,
+            "the answer has no body");
+}
+
 TEST(Http1Answer, ABodyMayEndWithTheConnection) {
   EXPECT_EQ(rendered("HTTP/1.0 200 OK\r\n\r\nabcdef", "partial-message").bytes,
             "HTTP/1.0 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nabc");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/rpc/protocol.h"
 #include "tests/unit/agents/tcp_pair.h"
 
 namespace filibuster::test {
@@ -16,11 +17,11 @@ constexpr uint64_t kLatency = 300, kDeadline = 10'000, kNow = 1'000;
 // An application and its server, each at the other end of a connection that the passages carry.
 class LatePassagesTest : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { take({}); }
+  void take(HandOff hand_off) {
     Pair of_application = tcp_pair(), of_server = tcp_pair();
     application_ = std::move(of_application.one);
     server_ = std::move(of_server.one);
-    HandOff hand_off;
     hand_off.rpc = 11;
     hand_off.execution = 5;
     ASSERT_TRUE(passages_.take(hand_off, std::move(of_application.other),
@@ -159,6 +160,44 @@ TEST_F(LatePassagesTest, AnExecutionEndsWhatStillWaitsAndNothingElse) {
   passages_.end_execution(5);
   send(server_, "kept");
   EXPECT_EQ(read(application_, 4), "kept");
+}
+
+class LateRedisTest : public LatePassagesTest {
+ protected:
+  void SetUp() override {
+    HandOff hand_off;
+    hand_off.protocol = static_cast<uint8_t>(Protocol::kRedis);
+    hand_off.replies = 2;
+    take(hand_off);
+  }
+  static constexpr char kCommand[] = "*1\r\n$4\r\nPING\r\n";
+  // Sends `count` commands while the first reply is awaited, and has the reply passed.
+  void ask(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      send(application_, kCommand);
+      EXPECT_EQ(read(server_, sizeof kCommand - 1), kCommand);
+    }
+    answer("+PONG\r\n");
+    passages_.expire(kNow + kLatency);
+    EXPECT_EQ(read(application_, 7), "+PONG\r\n");
+  }
+};
+
+TEST_F(LateRedisTest, AConnectionWhoseClientWaitedForTheLateRepliesGoesOn) {
+  ask(2);
+  send(application_, kCommand);
+  EXPECT_EQ(read(server_, sizeof kCommand - 1), kCommand);
+  passages_.end_execution(5);
+  send(server_, "+PONG\r\n");
+  EXPECT_EQ(read(application_, 7), "+PONG\r\n");
+}
+
+TEST_F(LateRedisTest, OneWhoseClientAskedForMoreMeanwhileEndsWithItsExecution) {
+  ask(3);
+  passages_.end_execution(4);
+  expect_nothing(application_);
+  passages_.end_execution(5);
+  EXPECT_TRUE(is_reset(application_.get()));
 }
 
 TEST_F(LatePassagesTest, WhatWaitsAtTheEndOfItsExecutionIsReset) {

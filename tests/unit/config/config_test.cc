@@ -308,9 +308,10 @@ TEST(FaultRules, AnAnswerThatIsChangedIsOneOfHttp1OrOfGrpc) {
     EXPECT_TRUE(fault_applies(fault, false, Protocol::kHttp)) << text;
     EXPECT_TRUE(fault_applies(fault, true, Protocol::kGrpc)) << text;
     EXPECT_EQ(fault_applies(fault, true, Protocol::kHttp), fault.kind == FaultKind::kLatency);
-    EXPECT_FALSE(fault_applies(fault, false, Protocol::kRedis)) << text;
+    EXPECT_EQ(fault_applies(fault, false, Protocol::kRedis), fault.kind == FaultKind::kLatency);
   }
-  for (const char* text : {"slow-body:1s", "content-length:-1"}) {
+  EXPECT_FALSE(fault_applies(parse_fault("latency:1s@2").value(), false, Protocol::kRedis));
+  for (const char* text : {"slow-body", "slow-body:1s", "content-length:-1"}) {
     const FaultSpec fault = parse_fault(text).value();
     EXPECT_TRUE(fault_applies(fault, false, Protocol::kHttp)) << text;
     EXPECT_FALSE(fault_applies(fault, true, Protocol::kHttp)) << text;

@@ -167,6 +167,21 @@ TEST(Events, RpcFinalizedRoundTrips) {
   EXPECT_EQ(d.index, e.index);
 }
 
+TEST(Events, EveryEndingIsOneAndNothingElse) {
+  for (int value = 0; value < 256; ++value) {
+    RpcFinished finished;
+    finished.outcome = static_cast<RpcOutcome>(value);
+    uint8_t bytes[512];
+    const size_t size = encode(finished, bytes, sizeof bytes);
+    RpcFinished out;
+    EXPECT_EQ(decode(bytes, size, &out), outcome_name(finished.outcome) != "unknown") << value;
+  }
+}
+
+TEST(Events, NoLimitRoundTrips) {
+  EXPECT_EQ(round_trip(NoLimit{.rpc = 5}).rpc, 5u);
+}
+
 TEST(Events, RpcBodyRoundTrips) {
   const RpcBody d = round_trip(RpcBody{.rpc = 5, .truncated = 1, .body = "first"});
   EXPECT_EQ(d.rpc, 5u);
@@ -218,7 +233,7 @@ TEST(Events, ValuesOutsideOfTheirEnumerationAreRefused) {
   EXPECT_FALSE(refused(finished));
   finished.outcome = static_cast<RpcOutcome>(0);
   EXPECT_TRUE(refused(finished));
-  finished.outcome = static_cast<RpcOutcome>(7);
+  finished.outcome = static_cast<RpcOutcome>(8);
   EXPECT_TRUE(refused(finished));
   FaultFired fired;
   EXPECT_FALSE(refused(fired));
@@ -244,13 +259,13 @@ TEST(EventNames, AreDifferentAndNeverEmpty) {
     }
   }
   EXPECT_EQ(cause_name(static_cast<Cause>(7)), "unknown");
-  for (uint8_t i = 1; i <= 6; ++i) {
+  for (uint8_t i = 1; i <= 7; ++i) {
     EXPECT_NE(outcome_name(static_cast<RpcOutcome>(i)), "unknown");
     for (uint8_t j = 1; j < i; ++j) {
       EXPECT_NE(outcome_name(static_cast<RpcOutcome>(i)), outcome_name(static_cast<RpcOutcome>(j)));
     }
   }
-  EXPECT_EQ(outcome_name(static_cast<RpcOutcome>(7)), "unknown");
+  EXPECT_EQ(outcome_name(static_cast<RpcOutcome>(8)), "unknown");
   for (uint8_t i = 1; i <= 11; ++i) {
     const auto reason = static_cast<NotInterposedReason>(i);
     EXPECT_NE(reason_name(reason), "unknown");

@@ -90,7 +90,7 @@ TEST(FaultText, SaysWhatOnlyHttp2Has) {
   EXPECT_FALSE(changes_answer(parsed("grpc:ABORTED:after")));
   EXPECT_FALSE(changes_answer(parsed("goaway")));
   EXPECT_EQ(needs(parsed("reset")), FaultNeeds::kAnyRpc);
-  EXPECT_EQ(needs(parsed("latency:1s")), FaultNeeds::kHttp);
+  EXPECT_EQ(needs(parsed("latency:1s")), FaultNeeds::kHttpOrRedis);
   EXPECT_EQ(needs(parsed("latency:1s@1")), FaultNeeds::kGrpc);
   EXPECT_EQ(needs(parsed("no-trailers")), FaultNeeds::kGrpc);
 }
@@ -190,6 +190,10 @@ TEST(FaultText, WhatIsNotAFaultIsRefusedWithTheAcceptedForms) {
                            "stream-reset:after:CANCEL",
                            "goaway:after",
                            "goaway@1",
+                           "slow-body:",
+                           "slow-body:after",
+                           "slow-body@2",
+                           "latency",
                            "latency:",
                            "latency:0s",
                            "latency:1.s",
@@ -216,6 +220,14 @@ TEST(FaultText, WhatIsNotAFaultIsRefusedWithTheAcceptedForms) {
   }
 }
 
+TEST(FaultText, ASlowBodyWithoutATimeStops) {
+  EXPECT_TRUE(stalls(parsed("slow-body")));
+  EXPECT_EQ(to_text(parsed("slow-body")), "slow-body");
+  EXPECT_FALSE(stalls(parsed("slow-body:2s")));
+  EXPECT_EQ(to_text(parsed("slow-body:2s")), "slow-body:2s");
+  EXPECT_FALSE(stalls(parsed("timeout")));
+}
+
 TEST(FaultText, NoFaultIsCalledNone) {
   EXPECT_EQ(to_text(FaultSpec{}), "none");
 }
@@ -235,13 +247,14 @@ TEST(FaultKinds, HaveOneRowEachAndAreFoundByTheirName) {
   for (const FaultKindRow& row : fault_kinds()) {
     EXPECT_FALSE(row.meaning.empty());
     const std::string text =
-        std::string(row.name) + (row.argument == FaultArgument::kStatus  ? ":500"
-                                 : row.argument == FaultArgument::kCode  ? ":ABORTED"
-                                 : row.argument == FaultArgument::kTime  ? ":5ms"
-                                 : row.argument == FaultArgument::kReply ? ":OOM"
-                                 : row.argument == FaultArgument::kDelta ? ":-3"
-                                 : row.argument == FaultArgument::kTls   ? ":unknown-ca"
-                                                                         : "");
+        std::string(row.name) + (row.argument == FaultArgument::kStatus       ? ":500"
+                                 : row.argument == FaultArgument::kCode       ? ":ABORTED"
+                                 : row.argument == FaultArgument::kTime       ? ":5ms"
+                                 : row.argument == FaultArgument::kTimeOrNone ? ":2s"
+                                 : row.argument == FaultArgument::kReply      ? ":OOM"
+                                 : row.argument == FaultArgument::kDelta      ? ":-3"
+                                 : row.argument == FaultArgument::kTls        ? ":unknown-ca"
+                                                                              : "");
     EXPECT_EQ(parsed(text).kind, row.kind);
     EXPECT_EQ(parse_fault(text + ":after").ok(), row.can_be_after) << text;
     EXPECT_EQ(parse_fault(text + "@2").ok(), row.can_be_at_message) << text;

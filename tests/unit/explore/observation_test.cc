@@ -99,6 +99,50 @@ TEST(OutcomeText, SaysWhatTheCallerSaw) {
   EXPECT_EQ(outcome_text(RpcRecord{}), "");
 }
 
+TEST(OutcomeText, OfAnAnswerThatWasNotReadIsItsStatus) {
+  RpcRecord left = rpc_with(RpcOutcome::kNotRead, 200);
+  left.begun = 200;
+  RpcRecord read = rpc_with(RpcOutcome::kAnswered, 200);
+  read.response = hash_text("all of it");
+  EXPECT_EQ(outcome_text(left), "ok:200=not read");
+  EXPECT_NE(outcome_text(left), outcome_text(read));
+  EXPECT_EQ(outcome_text(left, true), outcome_text(read, true));
+  EXPECT_TRUE(may_be_same(outcome_text(left), outcome_text(read)));
+  EXPECT_TRUE(may_be_same(outcome_text(read, true), outcome_text(left)));
+  RpcRecord other = read;
+  other.response = hash_text("something else");
+  EXPECT_FALSE(may_be_same(outcome_text(read), outcome_text(other)));
+  RpcRecord failed = rpc_with(RpcOutcome::kNotRead, 503);
+  EXPECT_FALSE(may_be_same(outcome_text(left), outcome_text(failed)));
+  EXPECT_FALSE(may_be_same(outcome_text(left), "timeout"));
+  RpcRecord said = rpc_with(RpcOutcome::kAnswered, 503);
+  said.response = hash_text("it is down");
+  EXPECT_TRUE(may_be_same(outcome_text(said), outcome_text(failed)));
+  EXPECT_EQ(outcome_text(said, true), outcome_text(failed, true));
+  EXPECT_EQ(status_alone(outcome_text(failed)), "status:503");
+  EXPECT_TRUE(failed.failed());
+  EXPECT_TRUE(left.answered());
+}
+
+// What varies from run to run says nothing of a change.
+TEST_F(ObservationTest, AnOutcomeThatVariesIsNamed) {
+  ExecutionRecord record = cinema();
+  record.rpcs[0].flags |= kRpcEntry;
+  EXPECT_EQ(seen(record).outcome_varies, (std::vector<bool>{false, false, false}));
+  UnstableRpcs unstable;
+  const RpcRecord& rpc = record.rpcs[1];
+  UnstableKind kind{rpc.caller, rpc.service, rpc.method, "", rpc.stack, "how it ends"};
+  kind.answer = kind.ending = true;
+  unstable.add(kind);
+  const auto again = UnstableRpcs::from_json(unstable.to_json());
+  ASSERT_TRUE(again.ok());
+  const auto out = observe(config_, record, outcomes_.get(), again.value());
+  ASSERT_TRUE(out.ok());
+  // Whom its caller carries no agent for was answered with what it made of that.
+  EXPECT_TRUE(out->outcome_varies[0]);
+  EXPECT_TRUE(out->outcome_varies[1]);
+}
+
 RpcRecord grpc_call(uint8_t code, uint16_t status = 200) {
   RpcRecord rpc = rpc_with(RpcOutcome::kAnswered, status);
   rpc.flags = kRpcHttp2 | kRpcGrpc;

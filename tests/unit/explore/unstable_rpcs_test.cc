@@ -151,5 +151,30 @@ TEST(UnstableRpcs, EachKindIsKeptOnceAndSurvivesTheStore) {
   EXPECT_EQ(lasting.find(rpc("/orders/1"))->reason, "varies");
 }
 
+TEST(UnstableRpcs, WhatHasComeAgainIsFaultedAndStillComesSometimes) {
+  UnstableRpcs unstable;
+  EXPECT_FALSE(unstable.has_sometimes());
+  unstable.add_index(rpc("/late").index, "seen in 2 of 4 executions");
+  UnstableKind sometimes = kind("", "seen in 2 of 4 executions");
+  sometimes.sometimes = true;
+  unstable.add(sometimes);
+  RpcRecord other = rpc("/later");
+  other.index = Hash128{5, 5};
+  for (const RpcRecord& one : {rpc("/late"), other}) {
+    EXPECT_NE(unstable.find(one), nullptr);
+    unstable.comes_again(one.index);
+    EXPECT_EQ(unstable.find(one), nullptr);
+    EXPECT_NE(unstable.comes_sometimes(one), nullptr);
+    EXPECT_NE(unstable.without_recurring().find(one), nullptr);
+  }
+  auto kept = UnstableRpcs::from_json(unstable.to_json());
+  ASSERT_TRUE(kept.ok());
+  EXPECT_TRUE(kept->has_sometimes());
+  EXPECT_EQ(kept->find(other), nullptr);
+  // What varies besides is not faulted, however often it comes.
+  unstable.add(kind("/late", "path segment 1 varies"));
+  EXPECT_EQ(unstable.find(rpc("/late"))->reason, "path segment 1 varies");
+}
+
 }  // namespace
 }  // namespace filibuster

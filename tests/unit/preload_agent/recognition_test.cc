@@ -110,7 +110,7 @@ TEST_F(Recognition, WhatWasKeptOfAClientIsReadWhereItsServerHasToldTheProtocol) 
 TEST_F(Recognition, JoinsWhereARequestBegins) {
   const auto join = [&](bool sent, std::string_view bytes) {
     const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
-    try_to_join(*connection_, sent, piece, bytes.size());
+    try_to_join(*connection_, -1, sent, piece, bytes.size());
   };
   join(false, "HTTP/1.1 200 OK\r\n");  // the tail of what was before: tells nothing
   EXPECT_EQ(connection_->role, Role::kJoining);
@@ -124,11 +124,11 @@ TEST_F(Recognition, JoinsWhereAHandshakeBegins) {
   std::string hello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
   hello.append(100, 'r');
   const iovec part{hello.data(), 5};  // some libraries read the header of a record first
-  try_to_join(*connection_, false, part, part.iov_len);
+  try_to_join(*connection_, -1, false, part, part.iov_len);
   EXPECT_EQ(connection_->role, Role::kJoining);
   EXPECT_TRUE(connection_->state.is_followed());
   const iovec whole{hello.data(), hello.size()};
-  try_to_join(*connection_, true, whole, hello.size());
+  try_to_join(*connection_, -1, true, whole, hello.size());
   EXPECT_EQ(connection_->role, Role::kClient);
   ASSERT_NE(connection_->protocol(), nullptr);
   EXPECT_TRUE(connection_->protocol()->is_carrier());
@@ -137,7 +137,7 @@ TEST_F(Recognition, JoinsWhereAHandshakeBegins) {
 TEST_F(Recognition, GivesUpWhatItSeesInTheMiddleOfSomethingElse) {
   const std::string_view bytes = "an upload's GET /";
   const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
-  try_to_join(*connection_, false, piece, bytes.size());
+  try_to_join(*connection_, -1, false, piece, bytes.size());
   EXPECT_TRUE(!connection_->state.is_followed());
   EXPECT_EQ(connection_->protocol(), nullptr);
 }

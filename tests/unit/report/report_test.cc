@@ -248,6 +248,35 @@ TEST(Text, OfASessionSaysWhatWasExploredSkippedAndNotTested) {
   }
 }
 
+TEST(Text, SaysThatTheApplicationHasChangedSinceWhenAndWhatIsInDoubt) {
+  SessionReport session = report();
+  TestReport& test = session.tests[0];
+  EXPECT_EQ(drift_text(test), "");
+  Drift drift;
+  drift.what = {"front -> back GET /?token=s3cret is made no longer"};
+  drift.after = 5;
+  drift.seen = 12;
+  drift.executions = 6;
+  drift.findings = {test.findings[0].id};
+  EXPECT_FALSE(drift.contains(5));
+  EXPECT_TRUE(drift.contains(6));
+  EXPECT_TRUE(drift.contains(13)) << "nothing says that it was as before again";
+  test.again = {{12}, {drift}};
+  const std::string text = to_text(session);
+  for (const char* part : {"THE APPLICATION CHANGED MEANWHILE", "is made no longer",
+                           "since execution 6 at the earliest, seen in 12;", "6 executions",
+                           "in doubt: finding ", "\"restart\": \"each\""}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
+  }
+  EXPECT_EQ(text.find("s3cret"), std::string::npos);
+  const auto again = nlohmann::json::parse(to_json(session))["tests"][0]["reference_again"];
+  EXPECT_EQ(again["executions"], nlohmann::json({12}));
+  EXPECT_EQ(again["drifts"][0]["findings"][0], test.findings[0].id);
+  EXPECT_EQ(again.dump().find("s3cret"), std::string::npos);
+  test.again.drifts[0].until = 10;
+  EXPECT_FALSE(test.again.drifts[0].contains(10));
+}
+
 TEST(Text, SaysWhenAFailureDidNotReproduceAndWhenTheSpaceIsNotExplored) {
   SessionReport session = report();
   session.tests[0].findings[0].reproduced = false;

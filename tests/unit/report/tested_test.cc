@@ -42,6 +42,23 @@ TEST(RpcLedger, TellsWhatTheConfigurationLeavesOut) {
   EXPECT_EQ(ledger.result(Rest::kInterrupted).untested.at("b"), kInterruptedBefore);
 }
 
+TEST(RpcLedger, WhatNeverCameWithAFaultIsNotTested) {
+  RpcLedger ledger;
+  ledger.see({"a", "b"}, {});
+  ledger.did_not_come("a");
+  ledger.did_not_come("b");
+  ledger.injected("b");  // in another execution it came
+  const TestedRpcs all = ledger.result(Rest::kNone);
+  EXPECT_EQ(all.tested, std::set<std::string>{"b"});
+  EXPECT_EQ(all.untested.count("a"), 1u);
+  RpcLedger read;
+  read.add_json(ledger.to_json());
+  EXPECT_EQ(read.result(Rest::kNone).untested, all.untested);
+  ledger.leave_out("c", "why");
+  ledger.forget("c");
+  EXPECT_EQ(ledger.result(Rest::kNone).untested.count("c"), 0u);
+}
+
 TEST(RpcLedger, IsReadAsItWasWrittenWithoutSecrets) {
   RpcLedger ledger, read;
   ledger.see({"front -> back GET /x;token=abc"}, {"b"});

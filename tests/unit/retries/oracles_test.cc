@@ -321,6 +321,33 @@ TEST(Oracles, AMutationWithAnIdempotencyKeyMayBeRepeated) {
   EXPECT_FALSE(is_unsafe_mutation(with_id(rpc("POST", "/a"), "idempotency-key", "1"), {}));
 }
 
+TEST(Oracles, WhatWasSentAgainIsEachMutationButTheLastOfItsCall) {
+  const auto of = [](std::vector<RpcRecord> rpcs, const std::vector<MutationRule>& rules = {}) {
+    const ExecutionRecord execution = record(std::move(rpcs));
+    return sent_again(execution, group_attempts(execution), rules);
+  };
+  const auto failed = [](const std::string& method, const std::string& path) {
+    RpcRecord out = rpc(method, path);
+    out.status = 503;
+    return out;
+  };
+  using Positions = std::vector<size_t>;
+  EXPECT_EQ(of({failed("POST", "/a"), failed("POST", "/a"), rpc("POST", "/a")}), (Positions{0, 1}));
+  EXPECT_EQ(of({failed("POST", "/a")}), Positions());
+  EXPECT_EQ(of({failed("GET", "/a"), rpc("GET", "/a")}), Positions());
+  EXPECT_EQ(of({failed("GET", "/a"), rpc("GET", "/a")}, {{.method = "GET", .idempotent = false}}),
+            Positions{0});
+  EXPECT_EQ(of({failed("POST", "/a"), rpc("POST", "/a")}, {{.path = "/a", .idempotent = true}}),
+            Positions());
+  // A refused attempt has shown no header field; the next one has a key.
+  RpcRecord refused = rpc("POST", "/a");
+  refused.outcome = RpcOutcome::kRefused;
+  refused.status = 0;
+  EXPECT_EQ(of({refused, with_id(rpc("POST", "/a"), "idempotency-key", "1")}), Positions());
+  EXPECT_EQ(of({refused, rpc("POST", "/a")}), Positions{0});
+  EXPECT_EQ(of({refused, refused}), Positions()) << "whether they have a key is not known";
+}
+
 TEST(Oracles, AnAnswerThatWasNotReadToItsEndIsASuccess) {
   RpcRecord closed = rpc("POST", "/a");
   closed.outcome = RpcOutcome::kClosed;

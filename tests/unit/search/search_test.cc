@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 
 #include "daemon/search/hash_table.h"
 #include "daemon/search/rpc_list.h"
@@ -229,6 +232,100 @@ TEST(Search, AFaultAfterEffectDecidesItsOutcomeWhateverHappensBelow) {
   // {bookings: 5, movies: 6}: users sees 5 in both, and movies: 6 was seen under bookings.
   EXPECT_FALSE(search.next().has_value());
   EXPECT_EQ(search.counts().redundant, 1u);
+}
+
+// Executes everything as an application would in which all RPCs come in any case; `allow` is said when `with` was executed.
+std::set<std::vector<std::pair<uint64_t, OutcomeId>>> executed_sets(
+    Search& search, const std::vector<ObservedRpc>& rpcs, const std::function<void(Search&)>& allow,
+    const std::vector<PlannedFault>& with) {
+  std::set<std::vector<std::pair<uint64_t, OutcomeId>>> out;
+  EXPECT_TRUE(search.executed(kReference, rpcs).ok());
+  while (const auto next = search.next()) {
+    std::vector<std::pair<uint64_t, OutcomeId>> set;
+    std::vector<ObservedRpc> seen = rpcs;
+    for (const PlannedFault& fault : next->faults) {
+      set.emplace_back(fault.index.lo, fault.fault);
+      for (ObservedRpc& one : seen)
+        if (one.index == fault.index) one.outcome = one.injected = fault.fault;
+    }
+    std::sort(set.begin(), set.end());
+    EXPECT_TRUE(out.insert(set).second) << "twice";
+    // Every subset was decided before.
+    for (size_t i = 0; set.size() > 1 && i < set.size(); ++i) {
+      auto smaller = set;
+      smaller.erase(smaller.begin() + static_cast<std::ptrdiff_t>(i));
+      EXPECT_TRUE(out.contains(smaller));
+    }
+    if (next->faults == with) allow(search);
+    EXPECT_TRUE(search.executed(next->id, seen).ok());
+  }
+  return out;
+}
+
+TEST(Search, AFaultThatIsAllowedLaterIsTriedWhereverItWouldHaveBeen) {
+  SearchOptions options;
+  options.reduce = false;
+  const std::vector<ObservedRpc> from_the_start = {rpc(1, 9, {1}), rpc(2, 9, {2, 7}),
+                                                   rpc(3, 9, {3}), rpc(4, 9, {})},
+                                 later = {rpc(1, 9, {1}), rpc(2, 9, {2}), rpc(3, 9, {3}),
+                                          rpc(4, 9, {})};
+  Search known(options, nullptr);
+  const auto expected = executed_sets(known, from_the_start, {}, {});
+  EXPECT_EQ(expected.size(), 2u * 3 * 2 - 1);
+  // Seen at once, or only in an execution with several faults.
+  for (const std::vector<PlannedFault>& with :
+       {std::vector<PlannedFault>{{{7, 2}, 2}}, std::vector<PlannedFault>{{{7, 1}, 1}, {{7, 2}, 2}},
+        std::vector<PlannedFault>{{{7, 1}, 1}, {{7, 2}, 2}, {{7, 3}, 3}}}) {
+    Search search(options, nullptr);
+    EXPECT_EQ(executed_sets(
+                  search, later,
+                  [](Search& one) {
+                    EXPECT_TRUE(one.allow({7, 2}, 7).ok());
+                    EXPECT_TRUE(one.allow({7, 2}, 7).ok()) << "again";
+                    EXPECT_TRUE(one.allow({7, 4}, 7).ok()) << "it gets no fault";
+                  },
+                  with),
+              expected);
+    EXPECT_EQ(search.counts().open, 0u);
+  }
+}
+
+TEST(Search, WhatIsAllowedIsSaidAgainWhenItIsResumed) {
+  auto store = SearchStore::open(":memory:");
+  ASSERT_TRUE(store.ok());
+  const std::vector<ObservedRpc> rpcs = {rpc(1, 9, {1})};
+  {
+    Search search({}, store.value().get());
+    ASSERT_TRUE(search.executed(kReference, rpcs).ok());
+    ASSERT_TRUE(search.allow({7, 1}, 7).ok());
+    EXPECT_EQ(search.next()->faults, (std::vector<PlannedFault>{{{7, 1}, 7}}));
+  }
+  auto resumed = Search::resume({}, store.value().get());
+  ASSERT_TRUE(resumed.ok());
+  const SearchCounts before = resumed->counts();
+  ASSERT_TRUE(resumed->allow({7, 1}, 7).ok());
+  EXPECT_EQ(resumed->counts().scheduled, before.scheduled);
+  EXPECT_EQ(resumed->counts().duplicate, before.duplicate);
+  EXPECT_EQ(resumed->next()->faults, (std::vector<PlannedFault>{{{7, 1}, 7}}));
+}
+
+TEST(Search, WhatDidNotComeIsLeftOutAndNotWithoutAConclusion) {
+  auto store = SearchStore::open(":memory:");
+  ASSERT_TRUE(store.ok());
+  {
+    Search search({}, store.value().get());
+    ASSERT_TRUE(search.executed(kReference, std::vector{rpc(1, 9, {1})}).ok());
+    const auto next = search.next();
+    ASSERT_TRUE(search.left_out(next->id, "it did not come").ok());
+    EXPECT_FALSE(search.left_out(next->id, "again").ok());
+    EXPECT_EQ(search.counts().left_out, 1u);
+  }
+  auto resumed = Search::resume({}, store.value().get());
+  ASSERT_TRUE(resumed.ok());
+  const SearchCounts counts = resumed->counts();
+  EXPECT_EQ(counts.left_out, 1u);
+  EXPECT_EQ(counts.abandoned + counts.open, 0u);
+  EXPECT_FALSE(resumed->next().has_value());
 }
 
 // What a service answers while its answer is lost is not seen by anybody, so a group that was first

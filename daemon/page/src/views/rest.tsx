@@ -88,6 +88,7 @@ export function NotesView({ state }: { state: State }) {
         <section>
           <h2>{oneLine(test.test)}</h2>
           <p>{counted(test.counts.executed, "execution")}, {test.counts.redundant} redundant, {test.counts.open} open, {test.counts.abandoned} without a conclusion{test.finished ? "" : ", not finished"}.</p>
+          <List title="The application changed during the exploration" rows={test.reference_again.drifts.flatMap(({ what, after }) => what.map((one) => `without faults, ${one} (since execution ${after + 1} at the earliest)`))} />
           <List title="Faults that were injected" rows={test.fault_configuration} />
           <List title="Not explored" rows={test.skipped.map(({ what, reason }) => `${what}: ${reason}`)} />
           <List title="Executions without a conclusion, by cause" rows={test.unexplained.map(({ cause, executions, advice }) => `${cause} (${counted(executions, "execution")}): ${advice}`)} />
