@@ -5,11 +5,17 @@
 #include "preload/inject/raw.h"
 #include "preload/inject/replaced.h"
 #include "preload/inject/replacement.h"
+#include "preload/session/agent_thread.h"
 
 namespace filibuster::preload {
 namespace {
 
-constexpr char kNoPlainEnd[] = "the encrypted connection could not be read for the daemon";
+const char* why_no_plain_end() {
+  return agent_thread_was_refused()
+             ? "the encrypted connection could not be read for the daemon, since this process may start no thread "
+               "(ulimit -u; HAProxy that is not root sets it, unless its configuration says insecure-fork-wanted)"
+             : "the encrypted connection could not be read for the daemon";
+}
 constexpr size_t kBodySample = 256;  // bytes of a synthetic body copied into its event
 
 bool not_injected(const OutgoingCall& call, const char* why) {
@@ -208,7 +214,7 @@ bool inject_after_effect(int fd, Encryption* encryption, OutgoingCall* call, boo
   if (const char* why = prepare(fd, &plan)) return not_injected(*call, why);
   if (!decrypt(&plan, encryption)) {
     abandon(&plan);
-    return not_injected(*call, kNoPlainEnd);
+    return not_injected(*call, why_no_plain_end());
   }
   // A wait on a silence after effect is over only when the effect has come (elapse_wait).
   int effect = -1;
@@ -248,7 +254,7 @@ const char* change_answer(int fd, Encryption* encryption, const OutgoingCall& ca
   }
   if (!decrypt(&plan, encryption)) {
     abandon(&plan);
-    return kNoPlainEnd;
+    return why_no_plain_end();
   }
   if (!hand_off(call, HandOffKind::kChange, head_request, plan.pair.held, plan.original)) {
     abandon(&plan);
@@ -266,7 +272,7 @@ const char* convert_to_relay(int fd, Encryption* encryption, const OutgoingCall&
   if (const char* why = prepare(fd, &plan)) return why;
   if (!decrypt(&plan, encryption)) {
     abandon(&plan);
-    return kNoPlainEnd;
+    return why_no_plain_end();
   }
   if (!hand_off_relay(call, state, tail, plan.pair.held, plan.original)) {
     abandon(&plan);

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstdint>
 
 #include "preload/interpose.h"
@@ -24,6 +26,7 @@ struct Start {
   void* argument;
 };
 Pool<Start, 64, 64> g_starts;
+constinit std::atomic<bool> g_refused{false};
 
 void* begin(void* argument) {
   const HookScope scope;  // whatever this calls is none of the application's
@@ -36,6 +39,10 @@ void* begin(void* argument) {
 }
 
 }  // namespace
+
+bool agent_thread_was_refused() {
+  return g_refused.load(std::memory_order_relaxed);
+}
 
 bool start_agent_thread(void (*run)(void*), void* argument) {
   if (REAL(pthread_create) == nullptr || REAL(pthread_attr_setstacksize) == nullptr) return false;
@@ -55,7 +62,9 @@ bool start_agent_thread(void (*run)(void*), void* argument) {
   const uint64_t all = ~uint64_t{0} & ~(uint64_t{3} << 31);
   uint64_t before = 0;
   raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
-  const bool started = REAL(pthread_create)(&thread, &attributes, begin, start) == 0;
+  const int error = REAL(pthread_create)(&thread, &attributes, begin, start);
+  const bool started = error == 0;
+  if (error == EAGAIN) g_refused.store(true, std::memory_order_relaxed);
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, sizeof before);
   pthread_attr_destroy(&attributes);
   if (!started) g_starts.give(start);

@@ -51,6 +51,9 @@ void report_fault(const OutgoingCall&, FaultHow how, std::string_view detail) {
   fake::detail = detail;
 }
 void report_no_limit(const OpenCall&) {}
+bool agent_thread_was_refused() {
+  return false;
+}
 void report_note(std::string_view, NoteKind) {
   ++fake::notes;
 }

@@ -34,6 +34,7 @@ http {
 HAPROXY = """
 global
   nbthread 2
+  insecure-fork-wanted
   ssl-server-verify required
 defaults
   mode http

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import certificates
-from conftest import PYTHON, accepts, free_port, wait_until
+from conftest import PYTHON, accepts, free_port, need_user_name, wait_until
 from rpc_tree import chains, observe_and_compare
 from small_apps import config, printed, printing, relay
 
@@ -106,6 +106,7 @@ def test_postgresql_is_not_disturbed(project, tls, mode, ssl):
     """Its protocol is not followed, with TLS or without, and that is said."""
     if not os.path.exists(f"{BIN}/initdb"):
         pytest.skip("PostgreSQL 15 is not there")
+    need_user_name()
     project.write("cluster.sh", CLUSTER % {"bin": BIN, "tls": tls, "ssl": ssl})
     run_as = ""
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root

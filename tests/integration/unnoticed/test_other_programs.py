@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 import certificates
+from conftest import need_user_name
 from ways import Program, check_unnoticed
 
 ROOT = os.geteuid() == 0
@@ -118,6 +119,7 @@ def test_git(place):
 
 def test_postgresql(place):
     installed("postgres", "initdb", "psql", "setpriv")
+    need_user_name()
     in_place(place, "mkdir made; cp tls/cert.pem tls/key.pem made; chmod 600 made/key.pem")
     become = ""
     if ROOT:
@@ -146,6 +148,7 @@ def test_mariadb(place):
 
 
 def ssh_server(place):
+    need_user_name()
     in_place(place, "ssh-keygen -q -t ed25519 -N '' -f host; ssh-keygen -q -t ed25519 -N '' -f key; chmod 600 host key")
     if ROOT:
         in_place(place, "mkdir -p -m 0755 /run/sshd")
