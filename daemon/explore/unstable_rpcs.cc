@@ -158,7 +158,7 @@ Result<UnstableRpcs> UnstableRpcs::from_json(const std::string& text) {
       kind.reason = row.at("reason");
       kind.answer = row.at("answer");
       kind.failed = row.at("failed");
-      kind.ending = row.at("ending");
+      kind.ending = row.value("ending", false);  // a session of an earlier version says nothing
       kind.sometimes = row.at("sometimes");
       if (!from_hex(row.at("stack").get<std::string>(), &kind.stack))
         return Error{"the store's list of unstable RPCs is damaged"};
