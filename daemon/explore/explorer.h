@@ -41,6 +41,7 @@ struct Exploration {
 // What differs between two executions of one plan.
 struct Differences {
   std::vector<std::string> what;
+  size_t answers = 0;  // of these: the answer is another one, with the same status
   // RPCs that the second lacks (""), or whose outcome was this one in the first alone.
   std::vector<std::pair<Hash128, std::string>> lost;
 };

@@ -89,6 +89,16 @@ Result<bool> Explorer::look_at(uint32_t lane, const std::function<Result<Attempt
           " without faults differed from the reference execution, and the next one did not");
     break;
   }
+  // The same calls with the same statuses: rather a value that varies slowly (a clock, a counter) than a state that hides something.
+  if (!differences.what.empty() && differences.answers == differences.what.size()) {
+    notes_.insert(
+        "run again without faults: " + differences.what.front() +
+        (differences.what.size() == 1
+             ? ""
+             : ", and " + std::to_string(differences.what.size() - 1) + " more") +
+        ", after the same calls: does it hold a time or a counter? `nondeterminism` names what is not to be compared");
+    differences = {};
+  }
   return note_look(lane, number, std::move(differences));
 }
 

@@ -283,6 +283,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
                                                 unstable_.has_recurring() ? unstable_ : none);
       !learned)
     return learned.error();
+  run_->set_usual_acts(retries::count_acts(result.record, config_.retries.mutations));
   if (auto noted = note_sent_again(result.record); !noted) return noted.error();
   auto seen = dispatcher_->observe(result.record, unstable_, masks_);
   if (!seen) return seen.error();

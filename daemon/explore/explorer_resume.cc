@@ -88,10 +88,13 @@ Differences differences_of_rpcs(const Texts& before, const Texts& now) {
     if (was.what == is.what && was.faults == is.faults &&
         (varies || may_be_same(was.outcome, is.outcome)))
       continue;
-    other.push_back(was.faults != is.faults ? is.what + " gets other faults"
-                    : (was.outcome.starts_with("ok:") && is.outcome.starts_with("ok:")) ||
-                            status_alone(was.outcome) == status_alone(is.outcome)
-                        ? "the answer to " + is.what + " is another one"
+    const bool answer = was.faults == is.faults &&
+                        ((was.outcome.starts_with("ok:") && is.outcome.starts_with("ok:")) ||
+                         status_alone(was.outcome) == status_alone(is.outcome));
+    out.answers += answer ? 1 : 0;
+    other.push_back(answer ? "the answer to " + is.what + " is another one"
+                    : was.faults != is.faults
+                        ? is.what + " gets other faults"
                         : is.what + " ends with " + is.outcome + ", not " + was.outcome);
   }
   for (const auto& [index, text] : now) {

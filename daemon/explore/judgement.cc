@@ -71,14 +71,16 @@ std::string unseen_text(const std::vector<UnseenRecord>& unseen) {
 
 // What a server did twice for one call, although it must not, under a fault that let it; "": nothing.
 std::string done_twice(const ExecutionRecord& record, const std::vector<PlannedRpcFault>& plan,
-                       const std::vector<MutationRule>& mutations) {
+                       const std::vector<MutationRule>& mutations,
+                       const retries::ActCounts& usual) {
   // Grouping the calls of each execution costs time, and only a sequence says what its server did.
   const bool any_sequence = std::any_of(plan.begin(), plan.end(), [](const PlannedRpcFault& row) {
     return row.fault.kind == FaultKind::kAttempts;
   });
   if (!any_sequence) return "";
-  const auto repeated =
-      retries::repeated_mutations(record, retries::group_attempts(record), mutations);
+  const auto groups = retries::group_attempts(record);
+  auto repeated = retries::repeated_mutations(record, groups, mutations);
+  retries::leave_out_usual(record, groups, mutations, usual, &repeated);
   return repeated.empty() ? "" : retries::repetition_text(record, repeated.front());
 }
 
@@ -151,7 +153,7 @@ std::string calls_without_end(const ExecutionRecord& record) {
 }
 
 Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault>& plan,
-                const std::vector<MutationRule>& mutations) {
+                const std::vector<MutationRule>& mutations, const retries::ActCounts& usual) {
   const ExecutionRecord& record = result.record;
   if (record.lost_events > 0) {
     return {Verdict::kIncomplete,
@@ -194,7 +196,7 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
     if (rpc.hang_limit.waited_on())
       return {Verdict::kNoTimeout, rpc.caller + ": " + to_text(rpc.hang_limit)};
   }
-  if (std::string twice = done_twice(record, plan, mutations); !twice.empty())
+  if (std::string twice = done_twice(record, plan, mutations, usual); !twice.empty())
     return {Verdict::kDoneTwice, std::move(twice)};
   if (!record.quiescent) {
     return {Verdict::kNotQuiescent,

@@ -10,6 +10,7 @@
 #include "daemon/config/config.h"
 #include "daemon/lane/execution_runner.h"
 #include "daemon/report/finding.h"
+#include "daemon/retries/oracles.h"
 
 namespace filibuster {
 
@@ -23,9 +24,10 @@ struct Judgement {
 
 // Inconclusive verdicts come first: a test that failed while its plan was not met is no finding. But a
 // service that ended is a finding, whichever of the planned faults fired. `mutations`: which calls a server must not do
-// twice (retries.mutations); what it did is known of sequences of attempts.
+// twice (retries.mutations); what it did is known of sequences of attempts. `usual`: how often servers act without faults.
 Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault>& plan,
-                const std::vector<MutationRule>& mutations = {});
+                const std::vector<MutationRule>& mutations = {},
+                const retries::ActCounts& usual = {});
 
 // False: the execution must be repeated because of what was under way when the session began. The
 // service table changed, events were lost, or connections from before the session were in use.

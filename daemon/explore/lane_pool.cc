@@ -46,6 +46,7 @@ Result<void> LanePool::start(Worker* worker) {
   worker->own = std::move(run).value();
   worker->run = worker->own.get();
   worker->run->set_reference_seconds(options_.first->reference_seconds());
+  worker->run->set_usual_acts(options_.first->usual_acts());
   worker->samples.clear();
   auto plain = worker->run->settle();
   if (!plain) return plain.error();

@@ -46,8 +46,8 @@ std::map<std::string, std::string> services_without_agent(const Config& config,
           answered + ", but no process of it that takes part in the session (" + programs +
               ") was seen to receive it" + forwarded +
               ": the calls that it makes for it are not known to be caused by it, or not seen. "
-              "Does a process answer that runs as another user, without LD_PRELOAD, or "
-              "without libc's sockets (io_uring)?");
+              "Does a process answer that runs as another user, without LD_PRELOAD, "
+              "without libc's sockets (io_uring), or by stdio (printf to its standard output)?");
       continue;
     }
     found.emplace(

@@ -125,7 +125,7 @@ Result<Attempt> TestRun::attempt(const std::vector<PlannedRpcFault>& plan, const
     if (!run) return run.error();
     Attempt attempt = std::move(run).value();
     session_->on_record(&attempt.result.record);
-    attempt.judgement = judge(attempt.result, planned, config_.retries.mutations);
+    attempt.judgement = judge(attempt.result, planned, config_.retries.mutations, usual_acts_);
     if (!is_failure(attempt.judgement.verdict)) {
       attempt.output.clear();
     } else if (!is_there) {

@@ -104,6 +104,9 @@ class TestRun {
 
   // The duration from which the time limit of the executions that follow is derived.
   void set_reference_seconds(double seconds) { reference_seconds_ = seconds; }
+  // Of the reference execution.
+  const retries::ActCounts& usual_acts() const { return usual_acts_; }
+  void set_usual_acts(retries::ActCounts acts) { usual_acts_ = std::move(acts); }
   double reference_seconds() const { return reference_seconds_; }
   TestStarter& starter() { return runner_.starter(); }
   std::chrono::milliseconds limit() const;
@@ -123,6 +126,7 @@ class TestRun {
   ExecutionRunner runner_;
   KeptConnections kept_connections_;
   double reference_seconds_ = 0;
+  retries::ActCounts usual_acts_;
 };
 
 }  // namespace filibuster

@@ -346,6 +346,38 @@ std::vector<Repeated> repeated_mutations(const ExecutionRecord& record,
   return out;
 }
 
+namespace {
+
+Hash128 act_key(const RpcRecord& rpc) {
+  Hash128 key = rpc.payload;
+  for (const std::string_view text : {std::string_view(rpc.caller), std::string_view(rpc.service),
+                                      std::string_view(rpc.method), std::string_view(rpc.target)})
+    key = combine(key, hash_text(text));
+  return key;
+}
+
+}  // namespace
+
+ActCounts count_acts(const ExecutionRecord& record, const std::vector<MutationRule>& rules) {
+  ActCounts out;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (is_unsafe_mutation(rpc, rules) && succeeded_at_server(rpc)) ++out[act_key(rpc)];
+  }
+  return out;
+}
+
+void leave_out_usual(const ExecutionRecord& record, const std::vector<RetryGroup>& groups,
+                     const std::vector<MutationRule>& rules, const ActCounts& usual,
+                     std::vector<Repeated>* repeated) {
+  if (repeated->empty()) return;
+  const ActCounts acts = count_acts(record, rules);
+  std::erase_if(*repeated, [&](const Repeated& one) {
+    const Hash128 key = act_key(record.rpcs[groups[one.group].rpcs.front()]);
+    const auto now = acts.find(key), before = usual.find(key);
+    return now != acts.end() && before != usual.end() && now->second <= before->second;
+  });
+}
+
 Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
               const std::vector<RetryGroup>& groups, const SurfacesAs& surfaces,
               const OracleOptions& options) {

@@ -95,6 +95,14 @@ std::vector<Repeated> repeated_mutations(const ExecutionRecord& record,
                                          const std::vector<RetryGroup>& groups,
                                          const std::vector<MutationRule>& rules);
 
+// How often servers acted on equal requests that must not be done twice, by caller and request.
+using ActCounts = std::map<Hash128, size_t>;
+ActCounts count_acts(const ExecutionRecord& record, const std::vector<MutationRule>& rules);
+// Of `repeated`, what the servers did no more often without faults is left out: a client that orders two equal things does so.
+void leave_out_usual(const ExecutionRecord& record, const std::vector<RetryGroup>& groups,
+                     const std::vector<MutationRule>& rules, const ActCounts& usual,
+                     std::vector<Repeated>* repeated);
+
 // "cart -> orders  POST /orders succeeded at the server by attempt 1 and attempt 2 of one call"
 std::string repetition_text(const ExecutionRecord& record, const Repeated& repeated);
 

@@ -66,6 +66,14 @@ def test_where_nothing_is_sent_again_that_must_not_be_done_twice_nothing_is_said
     assert EACH not in tried(run) and EACH not in run.output and "sent again" not in " ".join(run.test["fault_configuration"]), run
 
 
+def test_a_client_that_orders_two_equal_things_does_so_without_faults_too(project):
+    project.write("front.py", FRONT.replace("any(order() for _ in range(tries))", "any([order() for _ in range(tries)])"))
+    front = {"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}} 127.0.0.1:${{port:back}} 2 POST"}
+    project.write("filibuster.json", config([relay("back"), front], [probe(url("front"), expected="200,503")]))
+    run = project.filibuster("run", "--max-faults", "1")
+    assert run.exit_code == 0 and EACH in tried(run), run
+
+
 def test_a_rule_makes_another_method_one_that_must_not_be_done_twice(project):
     run = explore(project, method="PUT", retries={"mutations": [{"method": "PUT", "path": "/orders", "idempotent": False}]})
     assert run.exit_code == 1 and EACH in tried(run), run

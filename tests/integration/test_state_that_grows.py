@@ -34,6 +34,35 @@ def test_a_fresh_start_for_each_execution_leaves_nothing_to_tell(project):
     assert "CHANGED" not in run.output and "changed" not in run.errors, run
 
 
+COUNTING = '''
+import http.server, sys, urllib.error, urllib.request
+asked = 0
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        global asked
+        asked += 1
+        try:
+            status = urllib.request.urlopen(sys.argv[2]).status
+        except urllib.error.HTTPError:
+            status = 503
+        body = b"early" if asked <= 2 else b"later"
+        self.send_response(status); self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
+    def log_message(self, *_): pass
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+'''
+
+
+def test_an_answer_that_changes_slowly_is_no_change_of_the_application(project):
+    """A time in whole seconds may be the same in both reference executions."""
+    project.write("counting.py", COUNTING)
+    front = {"name": "front", "command": f"exec {PYTHON} counting.py ${{port:front}} {url('back')}"}
+    project.write("filibuster.json", config([relay("back"), front], [probe(url("front"), expected="200,503")]))
+    run = project.filibuster("run", "--fault", "502", "--fault", "503")
+    assert run.exit_code == 0 and run.test["reference_again"]["drifts"] == [], run
+    (note,) = [note for note in run.test["notes"] if note.startswith("run again without faults")]
+    assert "the answer to test -> front GET / is another one" in note and "`nondeterminism`" in note, run
+
+
 def test_findings_of_the_time_in_which_it_had_changed_are_in_doubt(project):
     """The test looks whether the breaker has opened: what it finds from then on is no fault's."""
     once_open = f"{probe(url('front'))['command'].removeprefix('exec ')}; [ ! -e opened ]"
