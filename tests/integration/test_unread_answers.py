@@ -9,7 +9,8 @@ from small_apps import config, held, probe, url
 from test_resumed import HELD, interrupt
 
 # Answers the n-th request for a path as the n-th word of the file `answers` says, and the last word from then on:
-# "200" whole, "200-head" without a body, which comes to nobody; "200-large" with a body that no socket holds.
+# "200" whole, "200-head" without a body, which comes to nobody; "200-large" with a body that no socket holds; "200-bare"
+# whole, with a body that only the end of the connection ends, and "200-bare-head" without it.
 BACK = r'''
 import collections, http.server, sys
 asked = collections.Counter()
@@ -23,8 +24,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         status, _, form = word.partition("-")
         size = 64 << 20 if form == "large" else 4
         head = f"HTTP/1.1 {status} Said\r\nContent-Length: {size}\r\n\r\n".encode()
+        if form.startswith("bare"):
+            head = f"HTTP/1.0 {status} Said\r\n\r\n".encode()
+            self.close_connection = True
         try:
-            if form == "head":
+            if form.endswith("head"):
                 self.wfile.write(head)
                 self.connection.recv(1)  # until its caller leaves
             else:
@@ -127,6 +131,21 @@ def test_an_answer_that_is_left_is_told_from_one_that_is_waited_for(project, com
     (call,) = [rpc for rpc in run.test["reference"] if rpc["service"] == "back"]
     assert (call["outcome"], call["begun"], call["status"]) == (outcome, 200, 200 if outcome == "not-read" else 0), call
     assert run.test["counts"]["executed"] == 1, run
+
+
+# How much of such a body comes along with the head is chance, and who does not read on to its end has not asked for it.
+@pytest.mark.parametrize("asks, answers, outcome", [
+    (URLLIB, "200-bare", "not-read"),
+    (URLLIB, "200-bare-head", "not-read"),
+    (URLLIB.replace("\n    return ", "\n    answer = ").replace(".status", "; answer.read(); return answer.status"), "200-bare", "answered"),
+    (LOOP, "200-bare", "answered"),
+], ids=["status", "status-first", "body", "aiohttp"])
+def test_an_answer_that_ends_with_its_connection_is_read_by_whom_sees_that_end(project, asks, answers, outcome):
+    application(project, answers, ASKS.replace("ASK", asks), paths="", faults=[{"inject": []}], bounds={"reference_executions": 1})
+    run = project.filibuster("run")
+    (call,) = [rpc for rpc in run.test["reference"] if rpc["service"] == "back"]
+    assert (call["outcome"], call["status"]) == (outcome, 200), call
+    assert call["response"] == ("xxxx" if outcome == "answered" else ""), call
 
 
 def test_it_varies_whether_an_answer_is_read_and_only_the_status_counts(project):

@@ -260,7 +260,10 @@ void Http1::end_unanswered(Connection& c) {
 }
 
 void Http1::settle(Connection& c) {
-  if (c.closing.load() && responses.state() != http1::ParseState::kStart) responses.finish();
+  // A server's close is the end of an answer without a length. A client's is not: it has not read
+  // that end (responses_ended), so how much of the body came along with the head is chance.
+  if (c.closing.load() && c.role != Role::kClient && responses.state() != http1::ParseState::kStart)
+    responses.finish();
   if (Exchange* x = fault) {
     fault = nullptr;
     report_fault(x->call, FaultHow::kNotInjected, kConnectionEndedFirst);
