@@ -277,6 +277,7 @@ void Recorder::close_entry_call(Entry* entry, uint64_t now_ns) {
 void Recorder::on(const EventSource& source, const EventHead& head, const IncomingFinished& event) {
   Entry* entry = this->entry(source, head, event.rpc);
   if (entry == nullptr) return;
+  entry->replied |= event.status != 0;
   auto& receivers = entry->receivers;
   if (receivers.empty()) {
     ++entry->early_ends;
@@ -458,7 +459,8 @@ void Recorder::hang_limit(uint32_t execution, uint64_t rpc, const HangLimit& lim
   const bool cause_is_over = cause != entries_.end() && cause->second.receivers.empty() &&
                              !cause->second.record.received_by.empty();
   if (limit.waited_on() && limit.reached != HangLimit::Reached::kNoLimit && cause_is_over)
-    record.hang_limit.reached = HangLimit::Reached::kLeftOpen;
+    record.hang_limit.reached =
+        cause->second.replied ? HangLimit::Reached::kLeftOpen : HangLimit::Reached::kOutlived;
   note(rpc_text(named(record)) + ": " + to_text(record.hang_limit));
 }
 

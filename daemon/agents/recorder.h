@@ -101,6 +101,7 @@ class Recorder {
     std::string first_source;  // who named it first, for notes
     std::vector<uint32_t> receivers;  // agents in which it is an open incoming request
     uint32_t early_ends = 0;          // IncomingFinished that came before RpcReceived
+    bool replied = false;             // one of its receivers has answered it
   };
   struct Planned {
     uint32_t fired = 0;

@@ -303,6 +303,7 @@ ParsedRequest parse_session_request(const std::string& body) {
     std::string directory = json.value("directory", "");
     auto tests = json.value("tests", std::vector<std::string>());
     uint32_t index_parts = kIndexAll;
+    uint32_t hang_limit_ms = 0;
     std::optional<std::vector<NondeterminismRule>> nondeterminism;
     if (request.verb == Verb::kReplay) {
       const auto parsed = parse_counterexample(json.value("counterexample", Json::object()).dump());
@@ -326,6 +327,7 @@ ParsedRequest parse_session_request(const std::string& body) {
       index_parts = example.index_parts;
       request.learnt_descriptors = example.descriptors;
       request.ports = example.ports;
+      hang_limit_ms = example.hang_limit_ms;
       if (!example.nondeterminism.empty()) {
         auto masks = parse_nondeterminism(example.nondeterminism);
         if (!masks) {
@@ -351,6 +353,9 @@ ParsedRequest parse_session_request(const std::string& body) {
     load_descriptors(&out);
     if (request.verb == Verb::kReplay) {
       request.config.index_parts = index_parts;
+      // A replay has no execution without faults, from whose length the limit would follow.
+      auto& limit = request.config.bounds.hang_limit;
+      if (!limit && hang_limit_ms != 0) limit = std::chrono::milliseconds(hang_limit_ms);
       if (nondeterminism) request.config.nondeterminism = std::move(*nondeterminism);
     }
     request.config_text = text;

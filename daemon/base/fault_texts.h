@@ -22,7 +22,8 @@ struct HangLimit {
     // a limit.
     kByStall,
     kNoLimit,
-    kLeftOpen,  // the request that caused the call was over: the caller gave up, or waits for no answer
+    kLeftOpen,  // the request that caused the call was answered: the caller gave up, or waits for no answer
+    kOutlived,  // the request that caused the call was given up by its own client, and the call was still open
   };
   Reached reached = Reached::kNot;
   uint64_t limit_ns = 0;
@@ -32,6 +33,7 @@ struct HangLimit {
   bool waited_on() const {
     return has_no_timeout() || reached == Reached::kByStall || reached == Reached::kNoLimit;
   }
+  bool was_still_open() const { return waited_on() || reached == Reached::kOutlived; }
 };
 
 // Stands in what is said of Reached::kByStall.
@@ -65,6 +67,9 @@ inline std::string to_text(const HangLimit& limit) {
       what =
           "the caller has left the call open behind the request that caused it: it gave up, or does not "
           "wait for the answer";
+      break;
+    case HangLimit::Reached::kOutlived:
+      what = "call was still open, long after the caller's own client had given up";
       break;
   }
   return std::string(what) + " (hang limit " + std::to_string(tenths / 10) + "." +

@@ -249,6 +249,7 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
   out.nondeterminism = to_config_text(masks_);
   out.descriptors = session_.descriptors->learnt();
   out.ports = lane_.place().automatic_ports;
+  out.hang_limit_ms = static_cast<uint32_t>(hang_limit_.count());
   out.faults = execution.faults;
   out.verdict = std::string(verdict_name(execution.verdict));
   out.detail = execution.detail;

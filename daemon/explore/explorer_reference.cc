@@ -12,14 +12,11 @@
 namespace filibuster {
 namespace {
 
-using std::chrono::milliseconds;
-
 // More than one round is needed: some fields are seen to differ only after others are masked and RPCs
 // are matched better, and what varies rarely may be equal in the first two runs.
 constexpr int kMaskRounds = 3;
 constexpr size_t kTold = 20;  // variations shown as warnings; the report has all of them
 // Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
-constexpr milliseconds kLeastHangLimit{6000};
 
 }  // namespace
 
@@ -316,10 +313,8 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
                  {"test", test_.name},
                  {"seconds", seconds},
                  {"rpcs", result.record.rpcs.size()}});
-  const auto hang = config_.bounds.hang_limit.value_or(
-      std::max(kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * seconds))));
-  lane_.hub().set_hang_limit(hang);
-  hang_limit_ = hang;
+  hang_limit_ = hang_limit_of(config_.bounds, seconds);
+  lane_.hub().set_hang_limit(hang_limit_);
   if (dispatcher_->has_begun()) return true;
   seconds_.push_back(static_cast<float>(seconds));
   if (auto kept = keep_reference(result.record); !kept) return kept.error();

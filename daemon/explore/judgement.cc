@@ -84,6 +84,10 @@ std::string done_twice(const ExecutionRecord& record, const std::vector<PlannedR
   return repeated.empty() ? "" : retries::repetition_text(record, repeated.front());
 }
 
+std::string waited_text(const RpcRecord& rpc) {
+  return rpc.caller + ": " + to_text(rpc.hang_limit);
+}
+
 }  // namespace
 
 bool is_settled(const ExecutionRecord& record) {
@@ -190,11 +194,16 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
             "the test did not end within " + text(result.limit_seconds) +
                 (busy ? " (" + text(result.seconds) + " on this busy machine)" : std::string())};
   }
-  if (result.exit && !result.exit->success()) return {Verdict::kFailed, to_text(*result.exit)};
+  if (result.exit && !result.exit->success()) {
+    std::string detail = to_text(*result.exit);
+    for (const RpcRecord& rpc : record.rpcs) {
+      if (rpc.hang_limit.was_still_open()) detail += "; " + waited_text(rpc);
+    }
+    return {Verdict::kFailed, std::move(detail)};
+  }
   for (const RpcRecord& rpc : record.rpcs) {
     // The test passed only because the daemon ended the silence.
-    if (rpc.hang_limit.waited_on())
-      return {Verdict::kNoTimeout, rpc.caller + ": " + to_text(rpc.hang_limit)};
+    if (rpc.hang_limit.waited_on()) return {Verdict::kNoTimeout, waited_text(rpc)};
   }
   if (std::string twice = done_twice(record, plan, mutations, usual); !twice.empty())
     return {Verdict::kDoneTwice, std::move(twice)};

@@ -20,6 +20,8 @@ constexpr int kUntilSettled = 3;
 constexpr int kUntilPoolIsNew = 50;
 constexpr milliseconds kReferenceLimit{600000};  // for a test whose duration is not known yet
 constexpr milliseconds kLeastTestLimit{10000};
+// Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
+constexpr milliseconds kLeastHangLimit{6000};
 
 int most_attempts(const ExecutionRecord& record, int usual) {
   return uses_old_connections(record) ? kUntilPoolIsNew : usual;
@@ -29,6 +31,11 @@ int most_attempts(const ExecutionRecord& record, int usual) {
 
 std::string quoted_output(const std::string& output) {
   return output.empty() ? "\n(it wrote nothing)" : "\nits last lines:\n" + output;
+}
+
+milliseconds hang_limit_of(const BoundsConfig& bounds, double reference_seconds) {
+  return bounds.hang_limit.value_or(
+      std::max(kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * reference_seconds))));
 }
 
 void SessionContext::warn(const std::string& text) const {

@@ -74,6 +74,9 @@ struct Attempt {
 // The last lines of a test, for the end of an error.
 std::string quoted_output(const std::string& output);
 
+// How long an injected silence lasts at most, for a test that takes that long without faults.
+std::chrono::milliseconds hang_limit_of(const BoundsConfig& bounds, double reference_seconds);
+
 class TestRun {
  public:
   // Called with each execution, those that run again among them.

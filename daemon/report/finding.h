@@ -255,6 +255,7 @@ struct Counterexample {
   // Ports that were chosen automatically: a replay uses them again, since requests and answers may
   // contain them.
   std::map<std::string, uint16_t> ports;
+  uint32_t hang_limit_ms = 0;  // what was in force; 0: not known
 };
 std::string to_json(const Counterexample& counterexample);
 Result<Counterexample> parse_counterexample(std::string_view json);

@@ -472,6 +472,7 @@ std::string to_json(const Counterexample& counterexample) {
                {"nondeterminism", redacted_masks(counterexample.nondeterminism)},
                {"descriptors", to_base64(counterexample.descriptors)},
                {"ports", counterexample.ports},
+               {"hang_limit_ms", counterexample.hang_limit_ms},
                {"faults", std::move(faults)},
                {"output", redact(counterexample.output)},
                {"seen", counterexample.seen},
@@ -501,6 +502,7 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
   if (json.contains("seen")) reader.texts("seen", &out.seen);
   reader.text("config_text", &out.config_text);
   reader.later_ports("ports", &out.ports);
+  if (json.contains("hang_limit_ms")) reader.number("hang_limit_ms", &out.hang_limit_ms);
   std::string descriptors;
   reader.later_text("descriptors", &descriptors);
   if (auto bytes = from_base64(descriptors)) {

@@ -19,8 +19,6 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-// Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
-constexpr milliseconds kLeastSilence{6000};
 constexpr milliseconds kAfterProbe{2000};  // for the calls that follow the end of a silence
 // Most faults that may be needed to reach a call site that is probed.
 constexpr size_t kDeepest = 3;
@@ -44,10 +42,6 @@ std::span<const char* const> failures_of(Protocol protocol) {
   return kFailures;
 }
 constexpr const char* kSilence = "timeout";
-
-milliseconds in_milliseconds(double seconds) {
-  return milliseconds(static_cast<int64_t>(seconds * 1000));
-}
 
 InjectedFault with_fault(const ExecutionRecord& record, const RpcRecord& rpc, const char* fault) {
   InjectedFault out = describe_for_report(rpcs_by_id(record), rpc);
@@ -133,10 +127,8 @@ Result<void> Linter::run_reference() {
                  {"test", test_.name},
                  {"seconds", result.seconds},
                  {"rpcs", result.record.rpcs.size()}});
-  silence_ = options_.silence.count() > 0
-                 ? options_.silence
-                 : config_.bounds.hang_limit.value_or(
-                       std::max(kLeastSilence, in_milliseconds(3 * result.seconds)));
+  silence_ = options_.silence.count() > 0 ? options_.silence
+                                          : hang_limit_of(config_.bounds, result.seconds);
   lane_.hub().set_hang_limit(silence_);
   out_.result.silence_seconds = std::chrono::duration<double>(silence_).count();
   config_.bounds.quiesce_timeout = std::max(config_.bounds.quiesce_timeout, silence_ + kAfterProbe);
@@ -365,6 +357,7 @@ std::string Linter::write_replay(const Faults& faults, const std::string& detail
   out.directory = config_.directory;
   out.index_parts = config_.index_parts;
   out.ports = lane_.place().automatic_ports;
+  out.hang_limit_ms = static_cast<uint32_t>(silence_.count());
   out.faults = faults;
   out.verdict = std::string(verdict_name(Verdict::kNoTimeout));
   out.detail = detail;

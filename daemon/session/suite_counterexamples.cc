@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "daemon/explore/test_run.h"
+
 namespace filibuster {
 namespace {
 
@@ -54,6 +56,8 @@ Counterexample counterexample(const SessionRequest& request, const SuiteTest& te
   out.nondeterminism = to_config_text(test.masks);
   out.descriptors = test.descriptors;
   out.ports = test.ports;
+  out.hang_limit_ms =
+      static_cast<uint32_t>(hang_limit_of(request.config.bounds, test.row.seconds).count());
   out.faults = evidence.faults;
   // Where the test passes, its replay has to know what to look for.
   out.verdict = evidence.verdict == verdict_name(Verdict::kPassed)

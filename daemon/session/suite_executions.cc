@@ -15,7 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 
 // Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
-constexpr milliseconds kLeastHangLimit{6000};
 constexpr milliseconds kAfterSilence{2000};  // for the calls that follow the end of a silence
 constexpr int kMostSilences = 4;             // that a test may wait for beyond its own limit
 constexpr uint32_t kMostTries = 3;           // of an execution that lost a race before its fault
@@ -95,8 +94,7 @@ Result<void> SuiteTester::prepare(const SuiteTest& test) {
   if (auto masked = mask(test.masks); !masked) return masked;
   // A request that leaves before its body is known by another index than the one that is planned.
   if (test.rpcs) lane_.hub().recall_rpcs(*test.rpcs);
-  hang_limit_ = config_.bounds.hang_limit.value_or(
-      std::max(kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * test.row.seconds))));
+  hang_limit_ = hang_limit_of(config_.bounds, test.row.seconds);
   lane_.hub().set_hang_limit(hang_limit_);
   config_.bounds.quiesce_timeout =
       std::max(config_.bounds.quiesce_timeout, hang_limit_ + kAfterSilence);

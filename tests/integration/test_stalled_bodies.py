@@ -60,14 +60,14 @@ require('http').createServer(async (request, response) => {
 '''
 
 
-def explore(project, front, command=PYTHON, scheme="http", env=None, hang_limit=1, **members):
+def explore(project, front, command=PYTHON, scheme="http", env=None, hang_limit=1, test=None, **members):
     project.write("back.py", BACK)
     project.write("front", PYTHON_FRONT.replace("ASK", front) if command == PYTHON else front)
     back = url("back").replace("http://127.0.0.1", f"{scheme}://localhost" if scheme == "https" else "http://127.0.0.1")
     project.write("filibuster.json", config(
         [{"name": "back", "command": f"exec {PYTHON} back.py ${{port:back}}", "env": env or {}},
          {"name": "front", "command": f"exec {command} front ${{port:front}} {back}", "env": env or {}}],
-        [probe(url("front"), expected="200,503")], faults=[{"on": {"service": "back"}, "inject": "slow-body"}],
+        [test or probe(url("front"), expected="200,503")], faults=[{"on": {"service": "back"}, "inject": "slow-body"}],
         bounds={"hang_limit": hang_limit, "reference_executions": 1}, **members))
     return project.filibuster("run")
 
@@ -121,3 +121,19 @@ def test_a_limit_that_is_seen_is_over_at_once(project, options):
     else:
         assert run.exit_code == 0 and run.executed == 2 and not run.test["findings"] and not run.test["skipped"], run
 
+
+
+# The test's own limit is the shortest. Node reports then that its request has ended, and a thread that waits does not.
+@pytest.mark.parametrize("front, command, said", [
+    (NODE_FRONT, "node", "front: call was still open, long after the caller's own client had given up (hang limit 2.0 s reached)"),
+    (ALARM, PYTHON, "front: caller still waited after 2 s for the rest of the body"),
+], ids=["node", "python"])
+def test_a_test_that_gives_up_first_fails_and_the_finding_says_who_went_on(project, front, command, said):
+    asks = f"import urllib.request; urllib.request.urlopen('{url('front')}', timeout=0.5)"
+    run = explore(project, front, command, hang_limit=2, test={"name": "probe", "command": f'exec {PYTHON} -c "{asks}"'})
+    (finding,) = run.test["findings"]
+    assert finding["first"]["verdict"] == "failed" and finding["reproduced"], finding
+    assert finding["first"]["detail"] == f"exit status 1; {said}" and said in run.output, run
+    assert "it gave up, or does not wait" not in run.output, run
+    replay = project.filibuster("replay", run.counterexamples[0])
+    assert replay.exit_code == 1 and said in replay.output, replay

@@ -85,7 +85,7 @@ def test_what_is_no_counterexample_is_named(project, kind):
 
 
 MEMBERS = ["version", "test", "config_path", "directory", "config_text", "verdict", "detail", "output", "ports", "descriptors", "nondeterminism",
-           "index_parts", "faults"]
+           "index_parts", "hang_limit_ms", "faults"]
 VALUES = [None, True, -1, 1e300, 2 ** 64, "", "x" * 1_000_000, "../" * 2000 + "etc/passwd", "$(touch executed)`touch executed`; touch executed",
           "\u0000\r\n\x1b[2J", [], {}, [[]], [{}], {"": {}}, [None], {"faults": [{"index": "../../x"}]}]
 FAULT_MEMBERS = ["fault", "index", "count", "caller", "service", "path", "method", "parent", "signature", "connect_key"]

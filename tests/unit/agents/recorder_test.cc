@@ -191,10 +191,30 @@ TEST_F(RecorderTest, ASilenceThatOutlastsItsCauseIsNoMissingTimeout) {
   EXPECT_TRUE(recorder_.snapshot().rpcs[1].hang_limit.has_no_timeout());
   IncomingFinished answered;
   answered.rpc = cause.rpc;
+  answered.status = 200;
   emit(kUsers, EventType::kIncomingFinished, answered);
   recorder_.hang_limit(1, silent.rpc, limit);
   const ExecutionRecord record = recorder_.end(1);
   EXPECT_EQ(record.rpcs[1].hang_limit.reached, HangLimit::Reached::kLeftOpen);
+}
+
+TEST_F(RecorderTest, WhetherACallerStillWaitsIsNotKnownWhereItsOwnClientGaveUp) {
+  begin(1);
+  const RpcIssued cause = rpc(id(kTest, 1), 0, {}, 5, "users", "/users/1");
+  emit(kTest, EventType::kRpcIssued, cause);
+  RpcReceived received;
+  received.rpc = cause.rpc;
+  emit(kUsers, EventType::kRpcReceived, received);
+  const RpcIssued silent = rpc(id(kUsers, 1), cause.rpc, cause.index, 6, "movies", "/movies");
+  emit(kUsers, EventType::kRpcIssued, silent);
+  IncomingFinished given_up;
+  given_up.rpc = cause.rpc;
+  emit(kUsers, EventType::kIncomingFinished, given_up);
+  recorder_.hang_limit(1, silent.rpc, {HangLimit::Reached::kByStall, 6'000'000'000});
+  const HangLimit seen = recorder_.end(1).rpcs[1].hang_limit;
+  EXPECT_EQ(seen.reached, HangLimit::Reached::kOutlived);
+  EXPECT_FALSE(seen.waited_on());
+  EXPECT_TRUE(seen.was_still_open());
 }
 
 TEST_F(RecorderTest, AnEntryFormedOnArrivalEndsWithItsIncomingRequest) {

@@ -653,6 +653,18 @@ TEST(Judgement, ASilenceThatLastedUntilTheHangLimitIsAFinding) {
   EXPECT_EQ(judge(result, {}).detail, "users: caller has no timeout (hang limit 6.0 s reached)");
 }
 
+TEST(Judgement, OfATestThatFailsItSaysWhoStillWaited) {
+  ExecutionResult result = result_with_exit(1);
+  RpcRecord rpc;
+  rpc.caller = "users";
+  rpc.hang_limit = {HangLimit::Reached::kByStall, 6'000'000'000};
+  result.record.rpcs = {RpcRecord{}, rpc};
+  const Judgement judgement = judge(result, {});
+  EXPECT_EQ(judgement.verdict, Verdict::kFailed);
+  EXPECT_EQ(judgement.detail,
+            "exit status 1; users: caller still waited after 6 s for the rest of the body");
+}
+
 TEST(Judgement, ATestThatDoesNotEndIsAFinding) {
   ExecutionResult result;
   result.timed_out = true;

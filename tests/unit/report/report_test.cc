@@ -156,6 +156,19 @@ TEST(Counterexamples, KeepTheProtocolOfACall) {
   EXPECT_EQ(read->faults[2].protocol, Protocol::kHttp);
 }
 
+TEST(Counterexamples, KeepTheHangLimitThatWasInForce) {
+  Counterexample written;
+  written.hang_limit_ms = 6000;
+  auto file = nlohmann::json::parse(to_json(written));
+  auto read = parse_counterexample(file.dump());
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->hang_limit_ms, 6000u);
+  file.erase("hang_limit_ms");  // of an older version
+  read = parse_counterexample(file.dump());
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->hang_limit_ms, 0u);
+}
+
 TEST(Text, SaysWhatToDoAboutConnectionsToRedis) {
   SessionReport session = report();
   session.tests[0].dependencies_not_tested = {
