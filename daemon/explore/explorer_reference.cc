@@ -16,7 +16,6 @@ namespace {
 // are matched better, and what varies rarely may be equal in the first two runs.
 constexpr int kMaskRounds = 3;
 constexpr size_t kTold = 20;  // variations shown as warnings; the report has all of them
-// Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
 
 }  // namespace
 
