@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/hash.h"
+#include "core/rpc/ending.h"
 #include "core/rpc/protocol.h"
 
 namespace filibuster {
@@ -87,38 +88,17 @@ struct RpcReceived {  // this service terminated the call
   uint16_t flags = 0;  // kRpcEntry: an RpcIssued with the same id precedes it
 };
 
-enum class RpcOutcome : uint8_t {
-  kAnswered = 1,  // status is set
-  kRefused,       // connect failed: error is set
-  kReset,         // ECONNRESET, EPIPE
-  kClosed,        // EOF before the answer was complete
-  kTimedOut,      // the caller gave up: closed its side with no answer
-  kGarbled,       // what came is no answer in the protocol of the RPC
-  // The caller read the head of an answer, did not wait for the rest, and closed its side: `status` and
-  // `begun` are that of the head.
-  kNotRead,
-};
-std::string_view outcome_name(RpcOutcome outcome);
-
-// RpcFinished::grpc_status and IncomingFinished::grpc_status where no gRPC status came.
-inline constexpr uint8_t kNoGrpcStatus = 0xff;
-
-struct RpcFinished {
+struct RpcFinished : RpcEnding {
   uint64_t rpc = 0;
-  RpcOutcome outcome = RpcOutcome::kAnswered;
   // 1: we made this outcome; 2: a silence of ours, whose wait was ended at once.
   uint8_t injected = 0;
-  uint16_t status = 0;
-  uint8_t grpc_status = kNoGrpcStatus;  // grpc::Code, as the client reads it
   uint32_t error = 0;         // errno; of kReset on an HTTP/2 stream 0, and `stream_error` is set
   uint32_t stream_error = 0;  // kReset: error code of RST_STREAM or GOAWAY (RFC 9113 §7)
   Hash128 body;               // digest of the response body
   uint64_t body_size = 0;
   std::string_view body_sample;
   std::string_view grpc_message;  // decoded
-  // For an answer whose code is a word: which codes the word belongs to, and the word. kNone: success.
-  CodeSpace code_space = CodeSpace::kNone;
-  std::string_view code;
+  std::string_view code;          // the word of code_space; "" of a success
   // Status of an answer that began, where `outcome` is another than kAnswered. 0: no head of one was read.
   uint16_t begun = 0;
 };

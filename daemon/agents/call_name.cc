@@ -67,7 +67,7 @@ std::string grpc_name(std::string_view method, std::string_view target, Protocol
 }
 
 AnswerCode code_of(const RpcRecord& rpc) {
-  if (!rpc.failed()) return {};
+  if (!rpc.answered_with_error()) return {};
   if (rpc.code_space != CodeSpace::kNone) return {rpc.code_space, rpc.code};
   const std::string_view grpc = grpc_status_name(rpc);
   if (!grpc.empty() && rpc.grpc_status != 0) return {CodeSpace::kGrpc, std::string(grpc)};

@@ -26,7 +26,8 @@ struct BodyFields {
   std::vector<std::pair<std::string, uint64_t>> leaves;  // path (body_walker.h), hash of the value
 };
 
-struct RpcRecord {
+struct RpcRecord : RpcEnding {
+  RpcRecord() { outcome = RpcOutcome::kClosed; }
   uint64_t rpc = 0;
   uint64_t parent_rpc = 0;
   Hash128 index;   // final (after kRpcFinalized)
@@ -51,15 +52,11 @@ struct RpcRecord {
   std::vector<std::string> stack_text;  // innermost first, symbolized where possible
   bool open = true;                     // no RpcFinished yet
   bool incoming_open = false;
-  RpcOutcome outcome = RpcOutcome::kClosed;
-  uint16_t status = 0;
-  uint8_t grpc_status = kNoGrpcStatus;  // grpc::Code, as the caller reads it
   uint32_t error = 0;
   uint32_t stream_error = 0;  // of an HTTP/2 stream that was reset (RFC 9113 §7)
   std::string grpc_message;
   uint16_t begun = 0;  // status of an answer that began and was not read to its end (RpcFinished)
-  CodeSpace code_space = CodeSpace::kNone;  // of an answer whose code is a word (RpcFinished)
-  std::string code;
+  std::string code;    // of an answer whose code is a word (RpcFinished)
   // Digest of the response body; for a gRPC call that failed, also of the status' message and details.
   Hash128 response;
   uint64_t response_size = 0;
@@ -83,15 +80,11 @@ struct RpcRecord {
   bool is_grpc() const { return protocol() == Protocol::kGrpc; }
   bool is_redis() const { return protocol() == Protocol::kRedis; }
   bool is_sealed() const { return protocol() == Protocol::kSealed; }
-  // The caller knows how the RPC was answered, and has read the answer or left it.
-  bool answered() const {
-    return !open && (outcome == RpcOutcome::kAnswered || outcome == RpcOutcome::kNotRead);
-  }
-  // The RPC was answered, and the answer is a failure.
-  bool failed() const {
-    return answered() &&
-           (status >= 400 || (is_grpc() && grpc_status != 0) || code_space == CodeSpace::kRedis);
-  }
+  bool answered() const { return !open && is_answer(); }
+  // It was answered, and the answer is an error.
+  bool answered_with_error() const { return !open && is_error(protocol()); }
+  // It did not end well: with an error, without an answer, or not at all.
+  bool failed() const { return open || RpcEnding::failed(protocol()); }
   // A refusal was planned, but the connection was open: the caller saw a reset.
   bool refused_as_reset() const {
     return injected && fault.kind == FaultKind::kRefused && outcome != RpcOutcome::kRefused;

@@ -124,7 +124,7 @@ class Finder {
     if (seen.varied.beyond.contains("the number of segments of its path")) kind.path.clear();
     kind.reason = std::move(reason);
     kind.answer = answer;
-    kind.failed = answer && seen.rpc->failed();
+    kind.failed = answer && seen.rpc->answered_with_error();
     kind.ending = answer && seen.varied.ending;
     out_.unstable.add(std::move(kind));
   }

@@ -109,7 +109,7 @@ bool UnstableRpcs::concerns(const RpcRecord& rpc) const {
 
 bool UnstableRpcs::answer_varies(const RpcRecord& rpc) const {
   return first(rpc, [&](const UnstableKind& kind) {
-           return kind.answer && kind.failed == rpc.failed() && is_at(kind, rpc);
+           return kind.answer && kind.failed == rpc.answered_with_error() && is_at(kind, rpc);
          }) != nullptr;
 }
 

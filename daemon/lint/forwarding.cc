@@ -46,7 +46,7 @@ std::set<std::string> known_before(const RecordView::Group& group, const RpcReco
 
 std::vector<Forwarding> forwardings(const RecordView::Group& group, const RpcRecord& answer) {
   std::vector<Forwarding> out;
-  if (answer.open || answer.outcome != RpcOutcome::kAnswered || is_error_answer(answer)) return out;
+  if (answer.outcome != RpcOutcome::kAnswered || answer.failed()) return out;
   const Body body = answer_of(answer);
   const std::set<std::string> known = known_before(group, answer);
   for (const RpcRecord* rpc : group.rpcs) {
@@ -94,7 +94,7 @@ bool is_only_for(const RecordView::Group& group, const Forwarding& forwarding) {
   const RpcRecord& next = *forwarding.requests.front();
   const RpcRecord& own = *group.incoming;
   const Body from = answer_of(*forwarding.answer);
-  if (!from.whole || own.open || (own.flags & kRpcEntry) != 0 || is_error_answer(own) ||
+  if (!from.whole || own.failed() || (own.flags & kRpcEntry) != 0 ||
       own.response_size != own.response_sample.size() || !answer_of(own).whole ||
       !answer_of(next).whole) {
     return false;

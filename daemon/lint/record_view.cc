@@ -99,11 +99,6 @@ bool succeeded(const RpcRecord& rpc) {
   return rpc.status < 500 && rpc.status != 408 && rpc.status != 429;
 }
 
-bool is_error_answer(const RpcRecord& rpc) {
-  return rpc.status >= 400 || (has_grpc_answer(rpc) && rpc.grpc_status != 0) ||
-         rpc.code_space == CodeSpace::kRedis;
-}
-
 bool is_read_only(const RpcRecord& rpc) {
   if (rpc.is_redis()) return changes_nothing(rpc.method, rpc.target);
   return rpc.method == "GET" || rpc.method == "HEAD" || rpc.method == "OPTIONS";

@@ -40,8 +40,6 @@ bool is_of_this_execution(const RpcRecord& rpc);
 // The request was answered, and not with an HTTP status, a gRPC status or an error of Redis after which
 // clients send a request again.
 bool succeeded(const RpcRecord& rpc);
-// The answer is a failure: 4xx, 5xx, a gRPC status other than OK, an error of Redis.
-bool is_error_answer(const RpcRecord& rpc);
 bool is_read_only(const RpcRecord& rpc);  // RFC 9110 §9.2.1; in Redis, commands that do not write
 // Equal for requests to the same service with the same method, target and body.
 std::string request_key(const RpcRecord& rpc);

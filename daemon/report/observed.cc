@@ -33,11 +33,6 @@ std::string own_error(const RpcRecord& rpc) {
   return rpc.status >= 400 && rpc.status <= 599 ? "status:" + std::to_string(rpc.status) : "";
 }
 
-bool failed(const RpcRecord& rpc) {
-  return rpc.injected || !rpc.answered() || rpc.status >= 400 || is_error_of_grpc(rpc) ||
-         rpc.code_space == CodeSpace::kRedis;
-}
-
 std::string key_of(const ObservedAnswer& row) {
   return row.service + '\0' + row.path + '\0' + row.method + '\0' + row.answer;
 }
@@ -55,7 +50,8 @@ bool ObservedAnswers::see(const ExecutionRecord& record) {
     if (!is_new) continue;
     any_new = true;
     for (const RpcRecord& asked : record.rpcs) {
-      if (rpc.index.is_zero() || asked.parent != rpc.index || !failed(asked)) continue;
+      if (rpc.index.is_zero() || asked.parent != rpc.index) continue;
+      if (!asked.injected && !asked.failed()) continue;
       FailedCall call{asked.service, asked.method, shown_path_of(asked),
                       asked.injected ? to_text(asked.fault) : redact(ending_name(asked)),
                       asked.injected};

@@ -62,7 +62,7 @@ Label label(const Suspect& suspect, const ExecutionRecord& record, const RetryGr
   for (size_t i = 0; i < group->rpcs.size(); ++i) {
     const RpcRecord& rpc = record.rpcs[group->rpcs[i]];
     // The server refused by itself what an earlier attempt had brought about already.
-    const bool refused = !rpc.injected && rpc.failed() && before < i;
+    const bool refused = !rpc.injected && rpc.answered_with_error() && before < i;
     if (refused && verdict.oracle != Oracle::kAssertion) {
       return {Taxonomy::kUnrelatedException,
               "the server acted on " + attempt_text(record.rpcs[group->rpcs[before]], before) +

@@ -153,7 +153,7 @@ std::string_view retried_by_name(RetriedBy who) {
 }
 
 bool has_failed(const RpcRecord& rpc) {
-  return !rpc.open && (!rpc.answered() || rpc.failed());
+  return !rpc.open && rpc.failed();
 }
 
 bool succeeded_at_server(const RpcRecord& rpc) {
@@ -164,7 +164,7 @@ bool succeeded_at_server(const RpcRecord& rpc) {
   constexpr uint16_t kFirstError = 400;
   // A client may close the connection when it has seen the status.
   if (!rpc.open && rpc.begun != 0) return rpc.begun < kFirstError;
-  return !rpc.open && rpc.outcome == RpcOutcome::kAnswered && !rpc.failed() && rpc.status != 0;
+  return rpc.outcome == RpcOutcome::kAnswered && !rpc.failed() && rpc.status != 0;
 }
 
 bool is_library_frame(std::string_view frame) {

@@ -291,14 +291,14 @@ bool came_from(const Raised& raised, std::string_view call_site, const OracleOpt
 const RpcRecord* own_refusal(const ExecutionRecord& record, const RetryGroup& group) {
   if (group.rpcs.size() < 2) return nullptr;
   const RpcRecord& last = record.rpcs[group.rpcs.back()];
-  return !last.injected && last.failed() ? &last : nullptr;
+  return !last.injected && last.answered_with_error() ? &last : nullptr;
 }
 
 const RpcRecord* later_refusal(const ExecutionRecord& record, const RetryGroup& group) {
   const RpcRecord& last = record.rpcs[group.rpcs.back()];
   const RpcRecord* out = nullptr;
   for (const RpcRecord& rpc : record.rpcs) {
-    if (rpc.issued_ns > last.issued_ns && !rpc.injected && rpc.failed()) out = &rpc;
+    if (rpc.issued_ns > last.issued_ns && !rpc.injected && rpc.answered_with_error()) out = &rpc;
   }
   return out;
 }

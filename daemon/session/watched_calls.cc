@@ -81,7 +81,7 @@ void WatchedCalls::see(const ExecutionRecord& record,
         static_cast<uint32_t>(std::min<uint64_t>(took / 1000, UINT32_MAX));
     ++counted.count;
     ++counted.in_interval;
-    if (rpc.failed() || !rpc.answered()) ++counted.failed;
+    if (rpc.failed()) ++counted.failed;
   }
   if (news) keep_tree(record);
 }

@@ -184,6 +184,7 @@ struct OutgoingInfo {
 // What is left of a call that waits for nothing but its end.
 struct OpenCall {
   bool active = false;  // an RPC of the current execution is open here
+  Protocol protocol = Protocol::kHttp;
   uint64_t rpc = 0;
   uint64_t generation = 0;  // of the session it belongs to (control page)
   uint32_t execution = 0;

@@ -172,7 +172,7 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
     group->plan = entry;
     rpc = a->next_rpc();
     if (static_cast<FaultKind>(entry.kind) == FaultKind::kTls) {
-      decision.handshake = {true, rpc, a->generation, execution};
+      decision.handshake = {true, Protocol::kHttp, rpc, a->generation, execution};
       group->handshake = decision.handshake;
     } else {
       group->refused_by_us = decision.refuse = true;

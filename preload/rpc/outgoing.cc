@@ -358,6 +358,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   call->signature = event.signature;
   call->count = event.count;
   call->flags = event.flags;
+  call->protocol = head.protocol;
   // A field of another width cannot be replaced in place, and a second field would contradict it. In HTTP/2
   // a second field is appended all the same, because there the last one counts.
   const bool replaceable = head.http2 || head.filibuster.size() == kHeaderValueSize ||
@@ -420,14 +421,6 @@ void outgoing_body_sample(const OutgoingCall& call, std::string_view sample, boo
   emit(a, EventType::kRpcBody, call.execution, now_ns(), event);
 }
 
-namespace {
-bool is_failure(const RpcFinished& event) {
-  return event.outcome != RpcOutcome::kAnswered || event.status >= 400 ||
-         (event.grpc_status != 0 && event.grpc_status != kNoGrpcStatus) ||
-         event.code_space != CodeSpace::kNone;
-}
-}  // namespace
-
 void outgoing_end(OpenCall* call, const RpcFinished& finished) {
   if (!call->active) return;
   call->active = false;
@@ -436,7 +429,7 @@ void outgoing_end(OpenCall* call, const RpcFinished& finished) {
   RpcFinished event = finished;
   event.rpc = call->rpc;
   if (call->attempt.group != 0)
-    attempt_ended(a->lane, call->attempt, call->execution, is_failure(event));
+    attempt_ended(a->lane, call->attempt, call->execution, event.failed(call->protocol));
   event.body_sample = event.body_sample.substr(0, a->lane->payload_sample);
   const uint64_t now = now_ns();
   if (event.body_sample.size() <= 512) {

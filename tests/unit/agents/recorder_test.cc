@@ -51,7 +51,7 @@ TEST_F(RecorderTest, KeepsTheCodeOfAnErrorOfRedis) {
   EXPECT_EQ(record.rpcs[0].protocol(), Protocol::kRedis);
   EXPECT_EQ(record.rpcs[0].code_space, CodeSpace::kRedis);
   EXPECT_EQ(record.rpcs[0].code, "LOADING");
-  EXPECT_TRUE(record.rpcs[0].failed());
+  EXPECT_TRUE(record.rpcs[0].answered_with_error());
   EXPECT_EQ(call_name(record.rpcs[0], record.rpcs[0].target), "GET user:*");
   EXPECT_EQ(ending_name(record.rpcs[0]), "LOADING \"Redis is loading the dataset in memory\"");
 }

@@ -120,7 +120,7 @@ TEST(OutcomeText, OfAnAnswerThatWasNotReadIsItsStatus) {
   EXPECT_TRUE(may_be_same(outcome_text(said), outcome_text(failed)));
   EXPECT_EQ(outcome_text(said, true), outcome_text(failed, true));
   EXPECT_EQ(status_alone(outcome_text(failed)), "status:503");
-  EXPECT_TRUE(failed.failed());
+  EXPECT_TRUE(failed.answered_with_error());
   EXPECT_TRUE(left.answered());
 }
 
@@ -180,10 +180,10 @@ TEST(OutcomeText, OfACommandToRedisIsItsErrorOrItsReply) {
   RpcRecord rpc = command("GET", "user:*");
   EXPECT_EQ(outcome_text(rpc), "ok:" + to_hex(rpc.response));
   EXPECT_EQ(outcome_text(rpc, true), "ok");
-  EXPECT_FALSE(rpc.failed());
+  EXPECT_FALSE(rpc.answered_with_error());
   rpc.code_space = CodeSpace::kRedis;
   rpc.code = "LOADING";
-  EXPECT_TRUE(rpc.failed());
+  EXPECT_TRUE(rpc.answered_with_error());
   EXPECT_EQ(outcome_text(rpc), "redis:LOADING=" + to_hex(rpc.response));
   EXPECT_EQ(outcome_text(rpc, true), "redis:LOADING=varies");
   EXPECT_EQ(status_alone(outcome_text(rpc)), fault_key(fault("redis:LOADING")));
