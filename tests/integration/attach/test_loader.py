@@ -192,13 +192,17 @@ def test_a_process_of_another_session_is_refused_and_the_other_one_is_named(call
     assert f"pid {caller.pid} is attached already" in reply.text and f"process {loader.process.pid}" in reply.text
 
 
-def test_a_child_of_an_attached_process_belongs_to_the_same_session(caller, proxy, started, echo):
+def test_a_child_of_an_attached_process_belongs_to_the_same_session(proxy, loader, started):
     shell = started(Told, "sh", "-c", "read line; sleep 1000 & echo $!; read line")
     attached(proxy, "users", [shell.pid])
     child = int(shell("go"))
     second = started(loader_client.Proxy, started(loader_client.Loader))
     try:
-        wait_until(lambda: second.attach("users", [child]).error == errno.EBUSY, "the child is claimed")
+        # Until its session has heard of it, another one may claim the child.
+        claim = f"@filibuster-bpf/{child}\n"
+        wait_until(lambda: claim in pathlib.Path("/proc/net/unix").read_text(), "the child is claimed")
+        reply = second.attach("users", [child])
+        assert reply.error == errno.EBUSY and f"process {loader.process.pid}" in reply.text, reply
     finally:
         subprocess.run(["kill", str(child)], check=True)
 
