@@ -15,7 +15,7 @@
 #include "core/index/masks.h"
 #include "core/result.h"
 #include "daemon/agents/control_pages.h"
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

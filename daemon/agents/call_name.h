@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

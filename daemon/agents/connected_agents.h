@@ -16,12 +16,12 @@
 #include "core/protocol/events.h"
 #include "daemon/agents/control_pages.h"
 #include "daemon/agents/door.h"
-#include "daemon/agents/execution_record.h"
 #include "daemon/agents/lane_writer.h"
 #include "daemon/agents/recorder.h"
 #include "daemon/agents/registration.h"
 #include "daemon/agents/ring_reader.h"
 #include "daemon/base/descriptors.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

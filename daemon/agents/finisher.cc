@@ -14,8 +14,8 @@
 #include "core/http1/message_parser.h"
 #include "core/resp/reply_parser.h"
 #include "core/rpc/protocol.h"
-#include "daemon/agents/execution_record.h"
 #include "daemon/agents/http1_answer.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 namespace {

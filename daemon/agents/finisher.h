@@ -11,9 +11,9 @@
 
 #include "core/fault/fault.h"
 #include "core/protocol/messages.h"
-#include "daemon/agents/execution_record.h"
 #include "daemon/base/descriptors.h"
-#include "daemon/base/fault_texts.h"
+#include "daemon/model/execution_record.h"
+#include "daemon/model/hang_limit.h"
 
 namespace filibuster {
 

@@ -5,6 +5,7 @@
 
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/unmet_plan.h"
+#include "daemon/base/fault_texts.h"
 
 namespace filibuster {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/agents/execution_record.h"
-#include "daemon/agents/no_conclusion.h"
+#include "daemon/model/execution_record.h"
+#include "daemon/model/no_conclusion.h"
 
 namespace filibuster {
 

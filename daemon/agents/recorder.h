@@ -16,9 +16,9 @@
 
 #include "core/protocol/incomplete.h"
 #include "daemon/agents/agent_hub.h"
-#include "daemon/agents/execution_record.h"
 #include "daemon/agents/ring_reader.h"
 #include "daemon/agents/rpc_memory.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

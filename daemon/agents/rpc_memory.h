@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "daemon/agents/agent_hub.h"
-#include "daemon/agents/execution_record.h"
 #include "daemon/agents/unmet_plan.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

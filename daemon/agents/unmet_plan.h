@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "daemon/agents/agent_hub.h"
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

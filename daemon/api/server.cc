@@ -22,7 +22,8 @@
 #include "daemon/config/grpc_name.h"
 #include "daemon/explore/rpc_row.h"
 #include "daemon/page/file.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
+#include "daemon/report/tree_text.h"
 
 namespace filibuster {
 namespace {

@@ -7,8 +7,10 @@
 #include "core/text/json_depth.h"
 #include "daemon/api/replayed_commands.h"
 #include "daemon/lane/application.h"
+#include "daemon/model/counterexample.h"
 #include "daemon/process/session_lane.h"
-#include "daemon/report/config_secrets.h"
+#include "daemon/redact/config_secrets.h"
+#include "daemon/report/counterexample_json.h"
 
 namespace filibuster {
 namespace {

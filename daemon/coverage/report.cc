@@ -4,7 +4,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster::coverage {
 namespace {

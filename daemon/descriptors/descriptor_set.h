@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/result.h"
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

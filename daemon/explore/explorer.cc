@@ -8,8 +8,11 @@
 
 #include "daemon/base/fail_point.h"
 #include "daemon/explore/program_files.h"
+#include "daemon/model/counterexample.h"
+#include "daemon/report/counterexample_json.h"
 #include "daemon/report/dependency.h"
 #include "daemon/report/seen.h"
+#include "daemon/report/unexplained.h"
 
 namespace filibuster {
 namespace {

@@ -23,8 +23,12 @@
 #include "daemon/explore/rule_use.h"
 #include "daemon/explore/suspects.h"
 #include "daemon/explore/test_run.h"
-#include "daemon/report/finding.h"
+#include "daemon/model/test_report.h"
 #include "daemon/report/given_up.h"
+#include "daemon/report/observed.h"
+#include "daemon/report/refusals.h"
+#include "daemon/report/tested.h"
+#include "daemon/report/timeouts.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {

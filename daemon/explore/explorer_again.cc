@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "daemon/explore/explorer.h"
+#include "daemon/report/again.h"
 
 namespace filibuster {
 namespace {

@@ -5,7 +5,8 @@
 
 #include "core/index/stable_identity.h"
 #include "daemon/explore/explorer.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
+#include "daemon/report/tested.h"
 
 namespace filibuster {
 namespace {

@@ -8,6 +8,15 @@
 #include "daemon/base/fail_point.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/lane/not_forked.h"
+#include "daemon/model/counterexample.h"
+#include "daemon/report/counterexample_json.h"
+#include "daemon/report/finding_text.h"
+#include "daemon/report/observed.h"
+#include "daemon/report/refusals.h"
+#include "daemon/report/tested.h"
+#include "daemon/report/text.h"
+#include "daemon/report/unexplained.h"
+#include "daemon/report/variation.h"
 #include "daemon/report/words.h"
 
 namespace filibuster {

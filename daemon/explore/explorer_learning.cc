@@ -10,6 +10,9 @@
 
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/nondeterminism.h"
+#include "daemon/report/finding_text.h"
+#include "daemon/report/unexplained.h"
+#include "daemon/report/variation.h"
 
 namespace filibuster {
 namespace {

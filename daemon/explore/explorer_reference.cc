@@ -8,6 +8,8 @@
 #include "daemon/explore/silent_services.h"
 #include "daemon/lane/application.h"
 #include "daemon/lane/programs_outside.h"
+#include "daemon/report/finding_text.h"
+#include "daemon/report/variation.h"
 
 namespace filibuster {
 namespace {

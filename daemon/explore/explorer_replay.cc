@@ -5,6 +5,7 @@
 
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/stable_identities.h"
+#include "daemon/report/finding_text.h"
 #include "daemon/retries/answer_templates.h"
 
 namespace filibuster {

@@ -7,7 +7,7 @@
 #include "daemon/agents/caller.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/program_files.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster {
 namespace {

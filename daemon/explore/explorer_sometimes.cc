@@ -5,7 +5,7 @@
 
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/nondeterminism.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "daemon/agents/caller.h"
 #include "daemon/explore/explorer.h"
+#include "daemon/report/tested.h"
 
 namespace filibuster {
 namespace {

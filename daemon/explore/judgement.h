@@ -9,7 +9,8 @@
 #include "daemon/agents/agent_hub.h"
 #include "daemon/config/config.h"
 #include "daemon/lane/execution_runner.h"
-#include "daemon/report/finding.h"
+#include "daemon/model/execution_record.h"
+#include "daemon/model/verdict.h"
 #include "daemon/retries/oracles.h"
 
 namespace filibuster {

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 #include "daemon/process/ports.h"
 
 namespace filibuster {

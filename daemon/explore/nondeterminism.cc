@@ -9,6 +9,7 @@
 #include "daemon/agents/caller.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/rpc_matching.h"
+#include "daemon/report/variation.h"
 
 namespace filibuster {
 namespace {

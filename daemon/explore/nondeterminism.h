@@ -17,11 +17,11 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/agents/execution_record.h"
 #include "daemon/config/config.h"
 #include "daemon/explore/rpc_matching.h"
 #include "daemon/explore/unstable_rpcs.h"
-#include "daemon/report/finding.h"
+#include "daemon/model/execution_record.h"
+#include "daemon/model/variation.h"
 
 namespace filibuster {
 

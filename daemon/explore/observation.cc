@@ -14,6 +14,9 @@
 #include "daemon/agents/caller.h"
 #include "daemon/explore/rpc_matching.h"
 #include "daemon/explore/stable_identities.h"
+#include "daemon/model/counterexample.h"
+#include "daemon/report/counterexample_json.h"
+#include "daemon/report/finding_text.h"
 
 namespace filibuster {
 namespace {

@@ -14,7 +14,8 @@
 #include "daemon/agents/agent_hub.h"
 #include "daemon/config/config.h"
 #include "daemon/explore/unstable_rpcs.h"
-#include "daemon/report/finding.h"
+#include "daemon/model/execution_record.h"
+#include "daemon/model/injected_fault.h"
 #include "daemon/search/search.h"
 #include "daemon/store/store.h"
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "daemon/agents/execution_record.h"
 #include "daemon/base/phases.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "daemon/agents/caller.h"
-#include "daemon/agents/execution_record.h"
 #include "daemon/config/config.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

@@ -4,7 +4,7 @@
 
 #include "daemon/agents/call_name.h"
 #include "daemon/explore/observation.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/agents/execution_record.h"
 #include "daemon/config/config.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

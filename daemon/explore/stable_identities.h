@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/hash.h"
-#include "daemon/agents/execution_record.h"
 #include "daemon/config/config.h"
-#include "daemon/report/finding.h"
+#include "daemon/model/execution_record.h"
+#include "daemon/model/injected_fault.h"
 
 namespace filibuster {
 

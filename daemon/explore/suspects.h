@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/report/finding.h"
+#include "daemon/model/injected_fault.h"
 
 namespace filibuster {
 

@@ -4,7 +4,7 @@
 #include "core/index/execution_index.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/lint/lint.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster::lint {
 namespace {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 #include "daemon/report/source_place.h"
 
 namespace filibuster::lint {

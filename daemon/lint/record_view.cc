@@ -6,7 +6,7 @@
 #include "core/grpc/call.h"
 #include "core/resp/commands.h"
 #include "daemon/agents/call_name.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster::lint {
 

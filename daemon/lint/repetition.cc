@@ -5,7 +5,8 @@
 
 #include "core/index/execution_index.h"
 #include "daemon/lint/passive.h"
-#include "daemon/report/finding.h"
+#include "daemon/model/execution_record.h"
+#include "daemon/model/finding.h"
 
 namespace filibuster::lint {
 namespace {

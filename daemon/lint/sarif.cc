@@ -7,7 +7,7 @@
 #include "core/hash.h"
 #include "core/version.h"
 #include "daemon/lint/record_view.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 #include "daemon/report/sarif_place.h"
 #include "daemon/report/source_place.h"
 

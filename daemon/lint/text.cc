@@ -6,7 +6,7 @@
 
 #include "core/text/shell_word.h"
 #include "daemon/lint/record_view.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster::lint {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster::lint {
 

@@ -8,7 +8,8 @@
 #include "daemon/agents/call_name.h"
 #include "daemon/lint/lint.h"
 #include "daemon/page/source_excerpts.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
+#include "daemon/report/finding_text.h"
 #include "daemon/report/test_row.h"
 
 namespace filibuster {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "daemon/coverage/report.h"
-#include "daemon/report/finding.h"
+#include "daemon/model/session_report.h"
 
 namespace filibuster {
 

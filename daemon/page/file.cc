@@ -5,7 +5,9 @@
 
 #include "core/text/shell_word.h"
 #include "daemon/process/session_lane.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
+#include "daemon/report/finding_text.h"
+#include "daemon/report/text.h"
 #include "daemon/report/words.h"
 
 namespace filibuster {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 #include "daemon/report/source_place.h"
 
 namespace filibuster {

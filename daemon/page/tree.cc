@@ -7,7 +7,7 @@
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
 #include "daemon/page/data.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster {
 namespace {

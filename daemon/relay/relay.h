@@ -46,7 +46,7 @@
 #include "core/http2/header_block.h"
 #include "core/http2/insertion.h"
 #include "core/protocol/relay.h"
-#include "daemon/base/fault_texts.h"
+#include "daemon/model/hang_limit.h"
 #include "daemon/relay/byte_queue.h"
 #include "daemon/relay/faulted_stream.h"
 #include "daemon/relay/frame_path.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/report/finding.h"
-#include "daemon/report/redact.h"
+#include "daemon/model/test_report.h"
+#include "daemon/redact/redact.h"
 #include "daemon/report/variation.h"
 #include "daemon/report/words.h"
 

@@ -6,28 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "daemon/model/test_report.h"
+
 namespace filibuster {
-
-struct TestReport;
-
-// A time in which the application did not do without faults what it had done in the reference execution.
-struct Drift {
-  std::vector<std::string> what;  // what differs, without secrets
-  // Numbers of executions. It was last as before in `after`, differed in `seen`, and was as before again in `until` (0: it was
-  // not, up to the end).
-  uint32_t after = 0, seen = 0, until = 0;
-  uint64_t executions = 0;  // executions of the search between `after` and `until`
-  std::vector<std::string>
-      findings;  // ids of the findings whose executions are among them: they are in doubt
-  bool contains(uint32_t execution) const {
-    return execution > after && (until == 0 || execution < until);
-  }
-};
-
-struct ReferenceAgain {
-  std::vector<uint32_t> executions;  // their numbers
-  std::vector<Drift> drifts;
-};
 
 // The rows of an interrupted exploration, as JSON; and those that can be read of such a text.
 std::string to_json(const std::vector<Drift>& drifts);

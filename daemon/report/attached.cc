@@ -1,5 +1,5 @@
 // What a report says of services that are attached.
-#include "daemon/report/finding.h"
+#include "daemon/report/text.h"
 
 namespace filibuster {
 

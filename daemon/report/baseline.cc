@@ -12,7 +12,7 @@
 #include <set>
 
 #include "daemon/config/reader.h"
-#include "daemon/report/finding.h"
+#include "daemon/model/session_report.h"
 
 namespace filibuster {
 namespace {

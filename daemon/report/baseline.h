@@ -10,6 +10,7 @@
 
 #include "core/result.h"
 #include "daemon/config/config.h"
+#include "daemon/model/session_report.h"
 
 namespace filibuster {
 
@@ -17,11 +18,6 @@ namespace filibuster {
 bool is_date(std::string_view text);
 // The day of UTC. `pretended`, if it is not empty, is given back in its place.
 std::string today(std::string_view pretended);
-
-// One row of the file: `finding` is accepted up to and with the day `until`.
-struct Acceptance {
-  std::string finding, test, what, because, until;
-};
 
 struct Baseline {
   std::string path;      // "": there is none
@@ -43,27 +39,8 @@ std::string to_text(const Baseline& baseline);
 // Adds the row, or replaces the one with the same finding. True: it was replaced.
 bool accept(const Acceptance& row, Baseline* baseline);
 
-// What became of a row in one session.
-enum class RowState : uint8_t {
-  kAccepted,      // its finding was found, and the day has not passed
-  kExpired,       // its finding was found after that day: it fails again
-  kNotFound,      // its test was explored whole, and does not have the finding any more
-  kNotLookedFor,  // its test was not explored whole in this session
-};
 std::string_view state_name(RowState state);  // as in report.json
 
-// What a session made of its baseline.
-struct BaselineUse {
-  std::string path, day;  // `path` is empty if there is no baseline
-  bool present = false;   // the file exists
-  struct Row {
-    Acceptance row;
-    RowState state = RowState::kNotLookedFor;
-  };
-  std::vector<Row> rows;
-};
-
-struct SessionReport;
 // Says of each finding of the report whether it is accepted on that day, and of each row what
 // became of it.
 void apply_baseline(const Baseline& baseline, const std::string& day, SessionReport* report);

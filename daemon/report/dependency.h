@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

@@ -1,4 +1,6 @@
 // A finding in words: its headline, its faults, what was seen, and the command that replays it.
+#include "daemon/report/finding_text.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -7,10 +9,9 @@
 #include "core/fault/attempts.h"
 #include "core/text/shell_word.h"
 #include "daemon/agents/call_name.h"
+#include "daemon/model/test_report.h"
+#include "daemon/redact/redact.h"
 #include "daemon/report/call_site_text.h"
-#include "daemon/report/finding.h"
-#include "daemon/report/findings_text.h"
-#include "daemon/report/redact.h"
 #include "daemon/report/words.h"
 
 namespace filibuster {
@@ -205,13 +206,6 @@ std::string finding_text(const Finding& finding, const Stacks& stacks, const std
 }
 
 }  // namespace
-
-void InjectedFault::set_fault(const FaultSpec& spec) {
-  fault = to_text(spec);
-  key = fault_key(spec);
-  if (key == fault) key.clear();
-  message = spec.message;
-}
 
 std::string fault_in_words(const std::string& text) {
   const auto fault = parse_fault(text);

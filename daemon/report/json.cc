@@ -1,16 +1,15 @@
-// report.json and counterexample files (docs/report.md). No exception of the JSON library leaves.
+#include "daemon/report/json.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/text/base64.h"
-#include "core/text/json_depth.h"
 #include "daemon/agents/call_name.h"
-#include "daemon/report/config_secrets.h"
-#include "daemon/report/finding.h"
+#include "daemon/redact/redact.h"
 #include "daemon/report/json_rows.h"
-#include "daemon/report/redact.h"
 #include "daemon/report/representation.h"
+#include "daemon/report/shared_rows.h"
 #include "daemon/report/test_row.h"
+#include "daemon/report/variation.h"
 
 namespace filibuster {
 namespace {
@@ -26,92 +25,13 @@ using Json = nlohmann::ordered_json;
 constexpr int kVersion = 1;
 constexpr size_t kMaxSample = 256;  // bytes of a body that the tree of a report shows
 
-struct PartRow {
-  const char* name;
-  uint32_t bit;
-};
-constexpr PartRow kParts[] = {{"payload", kIndexPayload},
-                              {"stack", kIndexStack},
-                              {"count", kIndexCount},
-                              {"path", kIndexPath}};
-
-Json part_names(uint32_t parts) {
-  Json out = Json::array();
-  for (const PartRow& part : kParts) {
-    if ((parts & part.bit) != 0) out.push_back(part.name);
-  }
-  return out;
-}
-
 // Bytes that are not UTF-8 (a test may print anything) become U+FFFD.
 std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// The path of a mask may contain a secret. Its segment becomes '*', which matches the same requests.
-Json redacted_masks(const std::string& text) {
-  Json masks = Json::parse(text, nullptr, false);
-  if (!masks.is_array()) return Json::array();
-  for (Json& mask : masks) {
-    if (!mask.is_object() || !mask.contains("on") || !mask["on"].is_object()) continue;
-    const auto path = mask["on"].find("path");
-    if (path == mask["on"].end() || !path->is_string()) continue;
-    std::string shown = redact(path->get<std::string>());
-    for (size_t at; (at = shown.find(kRedacted)) != std::string::npos;) {
-      const size_t begin = shown.rfind('/', at) + 1;  // 0 if there is no '/'
-      shown.replace(begin, std::min(shown.find('/', at), shown.size()) - begin, "*");
-    }
-    *path = std::move(shown);
-  }
-  return masks;
-}
-
 Json hash(Hash128 value) {
   return value.is_zero() ? Json("") : Json(to_hex(value));
-}
-
-Json attempts_row(const std::vector<AttemptSeen>& attempts) {
-  Json out = Json::array();
-  for (const AttemptSeen& one : attempts)
-    out.push_back(
-        {{"number", one.number}, {"outcome", one.outcome}, {"grouped_by", one.grouped_by}});
-  return out;
-}
-
-Json row(const InjectedFault& fault) {
-  return {{"fault", fault.fault},
-          {"key", fault.key},
-          {"message", fault.message},
-          {"answer", fault.answer},
-          {"delivered_as", fault.as_reset ? "reset" : ""},
-          {"attempts", attempts_row(fault.attempts)},
-          {"caller", fault.caller},
-          {"service", fault.service},
-          {"method", fault.method},
-          {"path", fault.path},
-          {"query", redact(fault.query)},
-          {"protocol", protocol_name(fault.protocol)},
-          {"grpc", grpc_name(fault.method, fault.path, fault.protocol)},
-          {"arguments", Json::parse(redact_object(fault.arguments))},
-          {"count", fault.count},
-          {"call_site", fault.call_site},
-          {"stack", fault.stack},
-          {"service_path", fault.service_path},
-          {"index", hash(fault.index)},
-          {"parent", hash(fault.parent)},
-          {"signature", hash(fault.signature)},
-          {"connect_key", hash(fault.connect_key)},
-          {"stack_hash", hash(fault.stack_hash)},
-          {"number", fault.number},
-          {"service_number", fault.service_number},
-          {"identity", hash(fault.stable.identity)},
-          {"alike", fault.stable.alike}};
-}
-
-Json rows(const std::vector<InjectedFault>& faults) {
-  Json out = Json::array();
-  for (const InjectedFault& fault : faults) out.push_back(row(fault));
-  return out;
 }
 
 Json row(const Execution& execution) {
@@ -122,12 +42,12 @@ Json row(const Execution& execution) {
           {"output", execution.output},
           {"seen", execution.seen},
           {"seconds", execution.seconds},
-          {"faults", rows(execution.faults)}};
+          {"faults", fault_rows(execution.faults)}};
 }
 
 Json row(const Finding& finding) {
   return {{"id", finding.id},
-          {"faults", rows(finding.minimal)},
+          {"faults", fault_rows(finding.minimal)},
           {"executions", finding.executions},
           {"reproduced", finding.reproduced ? Json(*finding.reproduced) : Json(nullptr)},
           {"counterexample", finding.counterexample},
@@ -138,10 +58,10 @@ Json row(const Finding& finding) {
 }
 
 Json row(const PrunedUnlike& pruned) {
-  return {{"faults", rows(pruned.faults)},
+  return {{"faults", fault_rows(pruned.faults)},
           {"executions", pruned.executions},
           {"rpc", redact(pruned.rpc)},
-          {"like", rows(pruned.like)}};
+          {"like", fault_rows(pruned.like)}};
 }
 
 Json row(const NotInterposedRecord& record) {
@@ -327,105 +247,6 @@ Json row(const TestReport& test) {
   return out;
 }
 
-// --- reading ---
-
-struct CounterexampleReader {
-  const Json& object;
-  const char* what;
-  std::string problem;  // the first one
-
-  void fail(const char* name, const char* expected) {
-    if (problem.empty()) problem = std::string(what) + "." + name + ": expected " + expected;
-  }
-  void text(const char* name, std::string* out) {
-    const auto at = object.find(name);
-    if (at == object.end() || !at->is_string()) return fail(name, "a text");
-    *out = at->get<std::string>();
-  }
-  void texts(const char* name, std::vector<std::string>* out) {
-    const auto at = object.find(name);
-    if (at == object.end() || !at->is_array()) return fail(name, "a list of texts");
-    for (const Json& one : *at) {
-      if (!one.is_string()) return fail(name, "a list of texts");
-      out->push_back(one.get<std::string>());
-    }
-  }
-  // Reads a member that older files do not have.
-  void later_text(const char* name, std::string* out) {
-    if (object.contains(name)) text(name, out);
-  }
-  void later_ports(const char* name, std::map<std::string, uint16_t>* out) {
-    constexpr uint64_t kLastPort = 65535;
-    const auto at = object.find(name);
-    if (at == object.end()) return;
-    if (!at->is_object()) return fail(name, "names with port numbers");
-    for (const auto& [port, number] : at->items()) {
-      if (!number.is_number_unsigned() || number.get<uint64_t>() > kLastPort) {
-        return fail(name, "names with port numbers");
-      }
-      out->emplace(port, number.get<uint16_t>());
-    }
-  }
-  void hash(const char* name, Hash128* out) {
-    std::string digits;
-    text(name, &digits);
-    if (!digits.empty() && !from_hex(digits, out)) fail(name, "32 hexadecimal digits");
-  }
-  void number(const char* name, uint32_t* out) {
-    const auto at = object.find(name);
-    if (at == object.end() || !at->is_number_unsigned()) return fail(name, "a number");
-    *out = at->get<uint32_t>();
-  }
-};
-
-std::string read_fault(const Json& json, InjectedFault* out) {
-  if (!json.is_object()) return "faults: expected a list of objects";
-  CounterexampleReader reader{json, "faults", {}};
-  reader.text("fault", &out->fault);
-  reader.text("caller", &out->caller);
-  reader.text("service", &out->service);
-  reader.text("method", &out->method);
-  reader.text("path", &out->path);
-  reader.later_text("query", &out->query);
-  reader.later_text("key", &out->key);
-  reader.later_text("message", &out->message);
-  reader.later_text("answer", &out->answer);
-  std::string delivered_as;
-  reader.later_text("delivered_as", &delivered_as);
-  out->as_reset = delivered_as == "reset";
-  std::string grpc, protocol;
-  reader.later_text("grpc", &grpc);
-  reader.later_text("protocol", &protocol);
-  // Older files have no "protocol".
-  out->protocol = grpc.empty() ? Protocol::kHttp : Protocol::kGrpc;
-  if (const auto known = parse_protocol(protocol)) out->protocol = *known;
-  if (const auto at = json.find("arguments"); at != json.end() && at->is_object())
-    out->arguments = at->dump();
-  reader.number("count", &out->count);
-  reader.text("call_site", &out->call_site);
-  reader.texts("stack", &out->stack);
-  reader.texts("service_path", &out->service_path);
-  reader.hash("index", &out->index);
-  reader.hash("parent", &out->parent);
-  reader.hash("signature", &out->signature);
-  reader.hash("connect_key", &out->connect_key);
-  if (json.contains("stack_hash")) {  // without it (an older file) nothing is refused at connect
-    reader.hash("stack_hash", &out->stack_hash);
-    reader.number("number", &out->number);
-    reader.number("service_number", &out->service_number);
-  }
-  if (json.contains("identity")) {  // without it (an older file) the RPC is not found after an edit
-    reader.hash("identity", &out->stable.identity);
-    reader.number("alike", &out->stable.alike);
-  }
-  if (reader.problem.empty() && out->index.is_zero()) reader.fail("index", "an index");
-  return reader.problem;
-}
-
-Error invalid(const std::string& problem) {
-  return Error{"counterexample: " + problem + "; run the exploration again to write it anew"};
-}
-
 Json attached_rows(const std::vector<AttachedRow>& attached) {
   Json out = Json::array();
   for (const AttachedRow& row : attached) {
@@ -457,81 +278,6 @@ std::string to_json(const SessionReport& report) {
                {"baseline", std::move(baseline)},
                {"attached", attached_rows(report.attached)},
                {"tests", std::move(tests)}});
-}
-
-std::string to_json(const Counterexample& counterexample) {
-  Json faults = rows(counterexample.faults);
-  redact_texts(&faults);
-  return dump({{"version", kVersion},
-               {"test", counterexample.test},
-               {"config_path", counterexample.config_path},
-               {"directory", counterexample.directory},
-               {"verdict", counterexample.verdict},
-               {"detail", redact(counterexample.detail)},
-               {"index_parts", part_names(counterexample.index_parts)},
-               {"nondeterminism", redacted_masks(counterexample.nondeterminism)},
-               {"descriptors", to_base64(counterexample.descriptors)},
-               {"ports", counterexample.ports},
-               {"hang_limit_ms", counterexample.hang_limit_ms},
-               {"faults", std::move(faults)},
-               {"output", redact(counterexample.output)},
-               {"seen", counterexample.seen},
-               // A replay takes the redacted values from the configuration's file.
-               {"config_text", redact_config(counterexample.config_text)}});
-}
-
-Result<Counterexample> parse_counterexample(std::string_view text) {
-  if (is_nested_too_deep(text)) return invalid("it is nested too deep");
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) return invalid("it is not valid JSON");
-  if (!json.is_object()) return invalid("expected an object");
-  const auto version = json.find("version");
-  if (version == json.end() || !version->is_number_integer()) return invalid("it has no version");
-  if (*version != kVersion) {
-    return Error{"counterexample: it has version " + version->dump() + ", this program reads " +
-                 std::to_string(kVersion) + "; use the program that wrote it"};
-  }
-  Counterexample out;
-  CounterexampleReader reader{json, "counterexample", {}};
-  reader.text("test", &out.test);
-  reader.text("config_path", &out.config_path);
-  reader.text("directory", &out.directory);
-  reader.text("verdict", &out.verdict);
-  reader.text("detail", &out.detail);
-  reader.text("output", &out.output);
-  if (json.contains("seen")) reader.texts("seen", &out.seen);
-  reader.text("config_text", &out.config_text);
-  reader.later_ports("ports", &out.ports);
-  if (json.contains("hang_limit_ms")) reader.number("hang_limit_ms", &out.hang_limit_ms);
-  std::string descriptors;
-  reader.later_text("descriptors", &descriptors);
-  if (auto bytes = from_base64(descriptors)) {
-    out.descriptors = std::move(*bytes);
-  } else {
-    reader.fail("descriptors", "base64");
-  }
-  // For an older file, which has no masks, a replay uses those of the configuration.
-  out.nondeterminism = json.contains("nondeterminism") ? json["nondeterminism"].dump() : "";
-  if (json.contains("index_parts")) {
-    std::vector<std::string> names;
-    reader.texts("index_parts", &names);
-    out.index_parts = 0;
-    for (const PartRow& part : kParts) {
-      if (std::find(names.begin(), names.end(), part.name) != names.end()) {
-        out.index_parts |= part.bit;
-      }
-    }
-  }
-  if (!reader.problem.empty()) return invalid(reader.problem);
-  const auto faults = json.find("faults");
-  if (faults == json.end() || !faults->is_array()) return invalid("faults: expected a list");
-  for (const Json& one : *faults) {
-    out.faults.emplace_back();
-    if (auto problem = read_fault(one, &out.faults.back()); !problem.empty()) {
-      return invalid(problem);
-    }
-  }
-  return out;
 }
 
 }  // namespace filibuster

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "daemon/model/fault_case.h"
 #include "daemon/report/baseline.h"
-#include "daemon/report/fault_case.h"
 
 namespace filibuster {
 

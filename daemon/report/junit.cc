@@ -5,10 +5,13 @@
 #include <set>
 #include <sstream>
 
+#include "daemon/redact/redact.h"
+#include "daemon/report/finding_text.h"
 #include "daemon/report/plain_text.h"
-#include "daemon/report/redact.h"
 #include "daemon/report/results.h"
 #include "daemon/report/source_place.h"
+#include "daemon/report/tested.h"
+#include "daemon/report/unexplained.h"
 #include "daemon/report/words.h"
 
 namespace filibuster {

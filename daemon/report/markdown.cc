@@ -2,8 +2,9 @@
 #include <algorithm>
 
 #include "core/text/shell_word.h"
+#include "daemon/redact/redact.h"
+#include "daemon/report/finding_text.h"
 #include "daemon/report/plain_text.h"
-#include "daemon/report/redact.h"
 #include "daemon/report/results.h"
 #include "daemon/report/words.h"
 

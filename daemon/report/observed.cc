@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/agents/call_name.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster {
 namespace {

@@ -8,18 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
+#include "daemon/model/refusals.h"
 
 namespace filibuster {
-
-// The counts for one client: a caller, the service that it calls, and the protocol.
-struct Refusals {
-  std::string caller, service;
-  std::string protocol;                    // "HTTP/1.1", "HTTP/2", "gRPC", "Redis"
-  uint64_t refused = 0;                    // injected as a refused connect
-  uint64_t reset = 0;                      // injected as a reset
-  std::vector<std::string> never_refused;  // "front -> back GET /x": RPCs that got resets only
-};
 
 // A note for a client with RPCs in `never_refused`: a refused connect was not tried there.
 std::string to_note(const Refusals& client);

@@ -6,8 +6,9 @@
 #include <cstdio>
 #include <unordered_map>
 
-#include "daemon/report/finding.h"
-#include "daemon/report/redact.h"
+#include "daemon/model/execution_record.h"
+#include "daemon/redact/redact.h"
+#include "daemon/report/tree_text.h"
 
 namespace filibuster {
 namespace {

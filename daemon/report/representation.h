@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/index/execution_index.h"
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "daemon/report/finding.h"
+#include "daemon/model/session_report.h"
 
 namespace filibuster {
 

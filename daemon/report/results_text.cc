@@ -1,7 +1,7 @@
 // What the baseline and the time left of a session, in the text for a person.
 #include <algorithm>
 
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 #include "daemon/report/results.h"
 #include "daemon/report/words.h"
 
@@ -18,47 +18,11 @@ std::string rest_of(size_t all) {
 
 }  // namespace
 
-std::string_view standing_name(Standing standing) {
-  switch (standing) {
-    case Standing::kNew:
-      return "new";
-    case Standing::kAccepted:
-      return "accepted";
-    case Standing::kExpired:
-      return "expired";
-  }
-  return "";
-}
-
-std::string_view case_state_name(CaseState state) {
-  switch (state) {
-    case CaseState::kPassed:
-      return "passed";
-    case CaseState::kFailed:
-      return "failed";
-    case CaseState::kInconclusive:
-      return "inconclusive";
-    case CaseState::kSkipped:
-      return "skipped";
-  }
-  return "";
-}
-
 std::string standing_text(const Finding& finding) {
   if (finding.standing == Standing::kNew) return "";
   return "accepted until " + finding.until +
          (finding.standing == Standing::kExpired ? ", which is over" : "") + ": " +
          redact(finding.because);
-}
-
-size_t SessionReport::failing() const {
-  size_t number = 0;
-  for (const TestReport& test : tests) {
-    number +=
-        static_cast<size_t>(std::count_if(test.findings.begin(), test.findings.end(),
-                                          [](const Finding& finding) { return finding.fails(); }));
-  }
-  return number;
 }
 
 std::string baseline_text(const SessionReport& report) {

@@ -5,10 +5,12 @@
 
 #include "core/text/shell_word.h"
 #include "core/version.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
+#include "daemon/report/finding_text.h"
 #include "daemon/report/results.h"
 #include "daemon/report/sarif_place.h"
 #include "daemon/report/source_place.h"
+#include "daemon/report/unexplained.h"
 
 namespace filibuster {
 namespace {

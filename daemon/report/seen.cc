@@ -5,7 +5,7 @@
 #include <set>
 
 #include "daemon/agents/call_name.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/report/finding.h"
+#include "daemon/model/test_report.h"
 
 namespace filibuster {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster {
 namespace {
@@ -32,13 +32,6 @@ std::string reasons_text(const std::map<std::string, std::string>& untested) {
 }
 
 }  // namespace
-
-void TestedRpcs::add(const TestedRpcs& other) {
-  tested.insert(other.tested.begin(), other.tested.end());
-  untested.insert(other.untested.begin(), other.untested.end());
-  by_configuration.insert(other.by_configuration.begin(), other.by_configuration.end());
-  by_bound.insert(other.by_bound.begin(), other.by_bound.end());
-}
 
 std::string to_line(const TestedRpcs& rpcs) {
   std::string out = rpc_count(rpcs.tested.size()) + " tested";

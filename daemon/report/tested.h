@@ -10,6 +10,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "daemon/model/tested_rpcs.h"
+
 namespace filibuster {
 
 // The reason for RPCs that an interrupted exploration did not reach.
@@ -19,17 +21,6 @@ inline constexpr std::string_view kInterruptedBefore = "the exploration was inte
 inline constexpr std::string_view kNoConclusionThere =
     "no execution with a fault at this RPC allowed a conclusion";
 
-// RPCs as "users -> movies GET /movies/1", without secrets.
-struct TestedRpcs {
-  std::set<std::string> tested;                 // a fault was injected, or proved to be redundant
-  std::map<std::string, std::string> untested;  // RPC -> reason, other than the configuration
-  // RPCs where the rules inject nothing, or that a bound kept the exploration from reaching. The test's
-  // own requests are not among them.
-  std::set<std::string> by_configuration;
-  std::set<std::string> by_bound = {};  // those among them that the exploration did not reach
-
-  void add(const TestedRpcs& other);
-};
 // "3 RPCs tested, 1 not (its cause is not known), 2 left out by the configuration, 4 not reached within the time or the bounds"
 std::string to_line(const TestedRpcs& rpcs);
 

@@ -1,15 +1,20 @@
 // The text for a person at the end of a session.
+#include "daemon/report/text.h"
+
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <map>
 
 #include "daemon/agents/call_name.h"
+#include "daemon/model/session_report.h"
+#include "daemon/redact/redact.h"
+#include "daemon/report/again.h"
 #include "daemon/report/dependency.h"
-#include "daemon/report/finding.h"
-#include "daemon/report/findings_text.h"
-#include "daemon/report/redact.h"
+#include "daemon/report/finding_text.h"
 #include "daemon/report/results.h"
+#include "daemon/report/tested.h"
+#include "daemon/report/unexplained.h"
 #include "daemon/report/words.h"
 
 namespace filibuster {

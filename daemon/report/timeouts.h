@@ -9,17 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
+#include "daemon/model/timeouts.h"
 
 namespace filibuster {
 
-struct Timeouts {
-  std::string caller, service;
-  uint64_t ended_at_once = 0;
-  uint64_t waited = 0;      // silences that really lasted
-  uint64_t hang_limit = 0;  // how many of `waited` lasted until the hang limit
-  double longest = 0;       // seconds that the longest of `waited` lasted
-};
 // "front -> back: 4 ended at once, 2 waited for (the longest 1.0 s)"
 std::string to_line(const Timeouts& client);
 

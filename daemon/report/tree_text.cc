@@ -1,9 +1,11 @@
 // The tree of RPCs, for `filibuster trace`.
+#include "daemon/report/tree_text.h"
+
 #include <map>
 
 #include "daemon/agents/call_name.h"
-#include "daemon/report/finding.h"
-#include "daemon/report/redact.h"
+#include "daemon/model/execution_record.h"
+#include "daemon/redact/redact.h"
 #include "daemon/report/words.h"
 
 namespace filibuster {

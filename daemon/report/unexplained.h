@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/agents/no_conclusion.h"
+#include "daemon/model/no_conclusion.h"
+#include "daemon/model/skipped.h"
 
 namespace filibuster {
 
@@ -18,19 +19,6 @@ std::string_view what_was_seen(NoConclusion cause);
 std::string_view cause_key(NoConclusion cause);
 NoConclusion cause_by_key(std::string_view key);  // kOther: it is none of these
 
-struct Skipped {
-  std::string what;  // "execution {users -> bookings: refused}"
-  std::string reason;
-  // Why the execution, which ran, allows no conclusion; empty: it did not run, or was concluded.
-  std::optional<NoConclusion> cause = {};
-};
-
-struct Unexplained {
-  std::string cause;    // "state in a service"
-  std::string advice;   // what to do, for a person
-  std::string example;  // the first execution of the group, with its reason
-  uint64_t executions = 0;
-};
 // Groups the inconclusive rows, in order of first appearance.
 std::vector<Unexplained> group_by_cause(const std::vector<Skipped>& skipped);
 // "3 executions without a conclusion, although run twice: state in a service: ..."

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/fault/fault.h"
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster::retries {
 

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/agents/execution_record.h"
 #include "daemon/config/config.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster::retries {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 #include "daemon/retries/failure.h"
 #include "daemon/retries/groups.h"
 

@@ -1,7 +1,7 @@
 // suite.json (docs/schema/suite-report.schema.json). Credentials are redacted.
 #include <nlohmann/json.hpp>
 
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 #include "daemon/retries/suite_results.h"
 
 namespace filibuster::retries {

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "core/text/shell_word.h"
+#include "daemon/redact/redact.h"
 #include "daemon/report/call_site_text.h"
-#include "daemon/report/redact.h"
 #include "daemon/report/variation.h"
 #include "daemon/retries/suite_results.h"
 

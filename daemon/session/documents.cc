@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "daemon/process/session_lane.h"
+#include "daemon/report/json.h"
 #include "daemon/report/results.h"
 
 namespace filibuster {

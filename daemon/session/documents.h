@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "daemon/report/finding.h"
+#include "daemon/model/session_report.h"
 
 namespace filibuster {
 

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/explore/rpc_row.h"
+#include "daemon/report/json.h"
+#include "daemon/report/text.h"
 #include "daemon/session/mode.h"
 #include "daemon/session/watched_calls.h"
 

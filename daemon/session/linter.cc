@@ -11,7 +11,10 @@
 #include "daemon/explore/silent_services.h"
 #include "daemon/lane/programs_outside.h"
 #include "daemon/lint/probes.h"
+#include "daemon/model/counterexample.h"
+#include "daemon/report/counterexample_json.h"
 #include "daemon/report/dependency.h"
+#include "daemon/report/text.h"
 
 namespace filibuster {
 namespace {

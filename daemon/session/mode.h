@@ -10,7 +10,7 @@
 #include "daemon/coverage/report.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/lane/lane_ports.h"
-#include "daemon/report/finding.h"
+#include "daemon/model/session_report.h"
 #include "daemon/session/documents.h"
 #include "daemon/session/request.h"
 

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "daemon/agents/execution_record.h"
 #include "daemon/config/config.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

@@ -3,6 +3,7 @@
 
 #include "daemon/explore/observation.h"
 #include "daemon/process/session_lane.h"
+#include "daemon/report/json.h"
 #include "daemon/retries/oracles.h"
 #include "daemon/session/mode.h"
 #include "daemon/suite/junit_xml.h"

@@ -12,9 +12,9 @@
 
 #include "daemon/config/config.h"
 #include "daemon/lint/lint.h"
+#include "daemon/model/injected_fault.h"
 #include "daemon/process/ports.h"
 #include "daemon/report/baseline.h"
-#include "daemon/report/finding.h"
 #include "daemon/report/representation.h"
 #include "daemon/retries/plan_file.h"
 #include "daemon/retries/policies.h"

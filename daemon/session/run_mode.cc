@@ -1,6 +1,8 @@
 // `filibuster run`: every test is explored.
 #include <algorithm>
 
+#include "daemon/report/finding_text.h"
+#include "daemon/report/text.h"
 #include "daemon/session/mode.h"
 
 namespace filibuster {

@@ -15,6 +15,7 @@
 #include "daemon/explore/program_files.h"
 #include "daemon/page/file.h"
 #include "daemon/process/pidfd.h"
+#include "daemon/report/text.h"
 #include "daemon/session/suites.h"
 
 namespace filibuster {

@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "daemon/explore/test_run.h"
+#include "daemon/model/counterexample.h"
+#include "daemon/report/counterexample_json.h"
 
 namespace filibuster {
 namespace {

@@ -1,4 +1,6 @@
 // `filibuster trace`: one execution without faults, shown as a tree of RPCs.
+#include "daemon/report/json.h"
+#include "daemon/report/text.h"
 #include "daemon/session/mode.h"
 
 namespace filibuster {

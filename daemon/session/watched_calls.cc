@@ -9,8 +9,9 @@
 
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
-#include "daemon/report/finding.h"
-#include "daemon/report/redact.h"
+#include "daemon/model/execution_record.h"
+#include "daemon/redact/redact.h"
+#include "daemon/report/tree_text.h"
 #include "daemon/report/words.h"
 
 namespace filibuster {

@@ -16,7 +16,7 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster {
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/model/finding.h"
+#include "daemon/model/session_report.h"
+#include "daemon/report/json.h"
+
 namespace filibuster {
 namespace {
 

@@ -79,15 +79,15 @@ TEST(SucceededTest, IsTheStatusOfGrpcWhereThereIsOne) {
   for (const uint8_t code : {0, 3, 5, 6, 7, 9, 11, 12, 16}) {
     Recipe::grpc(&rpc, code);
     EXPECT_TRUE(succeeded(rpc)) << int{code};
-    EXPECT_EQ(is_error_answer(rpc), code != 0) << int{code};
+    EXPECT_EQ(rpc.answered_with_error(), code != 0) << int{code};
   }
   for (const uint8_t code : {1, 2, 4, 8, 10, 13, 14, 15, 255}) {
     Recipe::grpc(&rpc, code);
     EXPECT_FALSE(succeeded(rpc)) << int{code};
-    EXPECT_TRUE(is_error_answer(rpc)) << int{code};
+    EXPECT_TRUE(rpc.answered_with_error()) << int{code};
   }
   rpc.status = 404;  // not the server's: a proxy's
-  EXPECT_TRUE(is_error_answer(rpc));
+  EXPECT_TRUE(rpc.answered_with_error());
 }
 
 TEST(SucceededTest, OfRedisIsWhatNoSecondCommandChanges) {
@@ -96,12 +96,12 @@ TEST(SucceededTest, OfRedisIsWhatNoSecondCommandChanges) {
   for (const char* code : {"", "WRONGTYPE", "ERR", "NOAUTH", "MOVED"}) {
     Recipe::redis(&rpc, code);
     EXPECT_TRUE(succeeded(rpc)) << code;
-    EXPECT_EQ(is_error_answer(rpc), *code != '\0') << code;
+    EXPECT_EQ(rpc.answered_with_error(), *code != '\0') << code;
   }
   for (const char* code : {"LOADING", "BUSY", "CLUSTERDOWN", "READONLY", "OOM"}) {
     Recipe::redis(&rpc, code);
     EXPECT_FALSE(succeeded(rpc)) << code;
-    EXPECT_TRUE(is_error_answer(rpc)) << code;
+    EXPECT_TRUE(rpc.answered_with_error()) << code;
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/report/finding.h"
+#include "daemon/model/session_report.h"
 
 namespace filibuster {
 namespace {

@@ -1,4 +1,5 @@
-#include "daemon/report/config_secrets.h"
+
+#include "daemon/redact/config_secrets.h"
 
 #include <gtest/gtest.h>
 

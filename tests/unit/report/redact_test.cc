@@ -1,4 +1,5 @@
-#include "daemon/report/redact.h"
+
+#include "daemon/redact/redact.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,15 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text/shell_word.h"
-#include "daemon/report/finding.h"
+#include "daemon/model/counterexample.h"
+#include "daemon/model/session_report.h"
+#include "daemon/report/again.h"
+#include "daemon/report/counterexample_json.h"
+#include "daemon/report/finding_text.h"
+#include "daemon/report/json.h"
 #include "daemon/report/seen.h"
+#include "daemon/report/text.h"
+#include "daemon/report/tree_text.h"
 
 namespace filibuster {
 namespace {

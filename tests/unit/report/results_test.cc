@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
+#include "daemon/report/json.h"
 #include "daemon/report/plain_text.h"
 
 namespace filibuster {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/agents/execution_record.h"
+#include "daemon/model/execution_record.h"
 
 namespace filibuster::retries {
 

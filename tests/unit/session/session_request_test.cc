@@ -5,6 +5,7 @@
 
 #include "core/text/json_depth.h"
 #include "daemon/api/replayed_commands.h"
+#include "daemon/report/counterexample_json.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace filibuster {
@@ -138,6 +139,7 @@ TEST(SessionRequestTest, AReplayTakesWhatItNeedsFromTheCounterexample) {
   example.faults = {fault};
   example.index_parts = kIndexAll & ~kIndexPayload;
   example.ports = {{"users", 21034}};
+  example.hang_limit_ms = 6000;
   const Json json{
       {"mode", "replay"}, {"trusted", true}, {"counterexample", Json::parse(to_json(example))}};
   const auto parsed = parse_session_request(json.dump());
@@ -148,6 +150,7 @@ TEST(SessionRequestTest, AReplayTakesWhatItNeedsFromTheCounterexample) {
   EXPECT_EQ(parsed.request.faults[0].index, (Hash128{1, 2}));
   EXPECT_EQ(parsed.request.config.index_parts, kIndexAll & ~kIndexPayload);
   EXPECT_EQ(parsed.request.ports, (PortMap{{"users", 21034}}));
+  EXPECT_EQ(parsed.request.config.bounds.hang_limit, std::chrono::milliseconds(6000));
 }
 
 TEST(SessionRequestTest, AReplayOfACounterexampleFromElsewhereIsRefusedWithItsCommands) {

@@ -1,5 +1,5 @@
 // Recognises secrets by the name before them.
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 #include <algorithm>
 #include <array>

@@ -11,8 +11,8 @@
 #include "core/hash.h"
 #include "core/index/body_walker.h"
 #include "core/protocol/events.h"
-#include "daemon/agents/no_conclusion.h"
-#include "daemon/base/fault_texts.h"
+#include "daemon/model/hang_limit.h"
+#include "daemon/model/no_conclusion.h"
 
 namespace filibuster {
 

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "core/text/base64.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster {
 namespace {

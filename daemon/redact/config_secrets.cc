@@ -1,10 +1,10 @@
-#include "daemon/report/config_secrets.h"
+#include "daemon/redact/config_secrets.h"
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "core/text/json_comments.h"
-#include "daemon/report/redact.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster {
 namespace {

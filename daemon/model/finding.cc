@@ -1,29 +1,12 @@
+#include "daemon/model/finding.h"
+
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "daemon/report/finding.h"
-
 namespace filibuster {
 namespace {
-
-struct VerdictRow {
-  std::string_view name;
-  bool failure;
-};
-constexpr std::array<VerdictRow, 9> kVerdicts = {{
-    {"passed", false},
-    {"failed", true},
-    {"crashed", true},
-    {"test-timeout", true},
-    {"plan-not-met", false},
-    {"incomplete", false},
-    {"not-quiescent", false},
-    {"no-timeout", true},
-    {"possible-silent-violation", true},  // as the oracle of `filibuster suite`
-}};
 
 using FaultKey = std::pair<Hash128, std::string>;
 using FaultKeys = std::set<FaultKey>;
@@ -40,14 +23,16 @@ bool contains(const FaultKeys& larger, const FaultKeys& smaller) {
 
 }  // namespace
 
-std::string_view verdict_name(Verdict verdict) {
-  const auto at = static_cast<size_t>(verdict);
-  return at < kVerdicts.size() ? kVerdicts[at].name : "unknown";
-}
-
-bool is_failure(Verdict verdict) {
-  const auto at = static_cast<size_t>(verdict);
-  return at < kVerdicts.size() && kVerdicts[at].failure;
+std::string_view standing_name(Standing standing) {
+  switch (standing) {
+    case Standing::kNew:
+      return "new";
+    case Standing::kAccepted:
+      return "accepted";
+    case Standing::kExpired:
+      return "expired";
+  }
+  return "";
 }
 
 std::string finding_id(const std::string& test, const std::vector<InjectedFault>& faults) {
