@@ -12,9 +12,9 @@
 #include <climits>
 #include <utility>
 
-#include "daemon/agents/caller.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/base/process_table.h"
+#include "daemon/model/caller.h"
 
 namespace filibuster {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/agents/call_name.h"
 #include "daemon/agents/unmet_plan.h"
 #include "daemon/base/fault_texts.h"
+#include "daemon/model/call_name.h"
 
 namespace filibuster {
 

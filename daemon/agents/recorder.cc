@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "core/index/execution_index.h"
-#include "daemon/agents/call_name.h"
 #include "daemon/agents/record_text.h"
 #include "daemon/agents/registration.h"
 #include "daemon/agents/unmet_plan.h"
+#include "daemon/model/call_name.h"
 
 namespace filibuster {
 namespace {

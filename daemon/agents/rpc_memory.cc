@@ -1,7 +1,7 @@
 #include "daemon/agents/rpc_memory.h"
 
 #include "core/index/execution_index.h"
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
 
 namespace filibuster {
 namespace {

@@ -13,7 +13,6 @@
 #include <mutex>
 
 #include "core/index/execution_index.h"
-#include "daemon/agents/call_name.h"
 #include "daemon/api/http_server.h"
 #include "daemon/api/session_request.h"
 #include "daemon/api/waiting_room.h"
@@ -21,6 +20,7 @@
 #include "daemon/base/random.h"
 #include "daemon/config/grpc_name.h"
 #include "daemon/explore/rpc_row.h"
+#include "daemon/model/call_name.h"
 #include "daemon/page/file.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/tree_text.h"

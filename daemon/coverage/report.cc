@@ -161,7 +161,7 @@ std::vector<FileReport> compare(const Files& without, const Files& under,
   return out;
 }
 
-std::string to_json(const Report& report) {
+nlohmann::ordered_json to_row(const Report& report) {
   OrderedJson services = OrderedJson::array();
   for (const ServiceReport& service : report.services) services.push_back(row(service));
   OrderedJson json{{"version", kVersion},
@@ -171,7 +171,11 @@ std::string to_json(const Report& report) {
                    {"services", std::move(services)},
                    {"notes", report.notes}};
   redact_texts(&json);
-  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return json;
+}
+
+std::string to_json(const Report& report) {
+  return to_row(report).dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::string to_text(const Report& report) {

@@ -2,6 +2,7 @@
 // only under faults, and what never.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ std::vector<FileReport> compare(const Files& without, const Files& under,
 
 // coverage.json, version 1 (docs/report.md).
 std::string to_json(const Report& report);
+// The same for a document that has more.
+nlohmann::ordered_json to_row(const Report& report);
 // What stands on the terminal at the end.
 std::string to_text(const Report& report);
 

@@ -8,8 +8,6 @@
 
 #include "daemon/base/fail_point.h"
 #include "daemon/explore/program_files.h"
-#include "daemon/model/counterexample.h"
-#include "daemon/report/counterexample_json.h"
 #include "daemon/report/dependency.h"
 #include "daemon/report/seen.h"
 #include "daemon/report/unexplained.h"
@@ -52,8 +50,8 @@ Explorer::Explorer(SessionContext* session, Lane* lane, const TestConfig& test)
       test_(test),
       config_(session->config),
       restart_(session->restart),
-      obstacles_(lane->obstacles()),
-      rule_use_(session->config),
+      evidence_(session, lane),
+      findings_(session, lane, &test_),
       suspects_(session->suspects) {}
 
 void Explorer::warn(const std::string& text) {
@@ -64,7 +62,7 @@ Result<void> Explorer::make_run() {
   auto run = TestRun::make(&session_, &lane_, test_, config_);
   if (!run) return run.error();
   run_ = std::move(run).value();
-  obstacles_.insert(obstacles_.end(), run_->obstacles().begin(), run_->obstacles().end());
+  evidence_.add_obstacles(run_->obstacles());
   return {};
 }
 
@@ -78,6 +76,8 @@ Result<void> Explorer::open_store() {
     auto store = search::SearchStore::open(path);
     if (!store) return store.error();
     store_ = std::move(store).value();
+    findings_.keep_in(store_.get());
+    evidence_.keep_in(store_.get());
     return {};
   };
   if (auto opened = open(); !opened) return opened;
@@ -113,60 +113,9 @@ Result<void> Explorer::open_store() {
   return load_results();
 }
 
-std::string Explorer::no_rpc_hint() const {
-  std::string out;
-  for (const std::string& text : obstacles_) out += "\n  - " + text;
-  for (const auto& [key, row] : dependencies_) {
-    out += "\n  - not interposed: " + row.service + (row.outgoing ? " -> " : " <- ") +
-           (row.target_service.empty() ? row.peer : row.target_service) + ": " + reason_text(row);
-  }
-  if (out.empty() && std::ranges::any_of(config_.services, &ServiceConfig::is_attached)) {
-    out =
-        "\n  - is the test's first request one to an attached service, at a port that it listened at when the session began?"
-        "\n  - do they speak HTTP/1.1, HTTP/2 or gRPC over TCP, in the clear, or TLS as clients?";
-  } else if (out.empty()) {
-    out =
-        "\n  - do the services and the test speak HTTP/1.1, HTTP/2 or gRPC over TCP, or "
-        "Redis that is declared (\"protocol\": \"redis\")? Of TLS, that of OpenSSL, GnuTLS and the JDK is read"
-        "\n  - are the programs statically linked, written in Go, or started by something that "
-        "clears the environment (LD_PRELOAD)?";
-  }
-  return out;
-}
-
-void Explorer::add_notes(const ExecutionResult& result) {
-  const ExecutionRecord& record = result.record;
-  rule_use_.see(record);
-  for (const ServiceEnd& end : result.ended_before) {
-    const std::string text = "service '" + end.name + "' " + end.how() +
-                             " while no execution ran, before execution " +
-                             std::to_string(record.execution) +
-                             ": this may be a late effect of an earlier execution's faults";
-    warn(text);
-    notes_.insert(text);
-  }
-  for (const std::string& problem : record.runtime_problems) {
-    if (notes_.insert(problem).second) warn(problem);
-  }
-  exploration_.report.damaged_fields += record.damaged_fields;
-  for (const std::string& note : record.notes) notes_.insert(note);
-  for (const std::string& late : record.late) notes_.insert("late: " + late);
-  late_calls_.insert(record.late_calls.begin(), record.late_calls.end());
-  for (const NotInterposedRecord& row : record.not_interposed) {
-    const std::string key = row.service + "|" + row.peer + "|" + row.target_service + "|" +
-                            row.reason + (row.outgoing ? "|out" : "|in");
-    const auto [position, inserted] = dependencies_.emplace(key, row);
-    if (!inserted) position->second.times += row.times;
-  }
-}
-
-Result<void> Explorer::note_answers(const ExecutionRecord& record) {
+Result<void> Explorer::note_met(const Observation& seen, const ExecutionRecord& record) {
   for (const RpcRecord& rpc : record.rpcs) known_answers_.insert(rpc.response);
-  if (refusals_.see(record)) {
-    if (auto set = store_->save(Saved::kRefusals, refusals_.to_json()); !set) return set;
-  }
-  if (!observed_.see(record)) return {};
-  return store_->save(Saved::kObserved, observed_.to_json());
+  return evidence_.see_met(seen, record, masks_, exploration_.report.reference);
 }
 
 Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan,
@@ -175,7 +124,7 @@ Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan,
   const bool repeats = !first || is_inconclusive(judge(first->result, plan).verdict);
   const LanePool::Hold hold(repeats ? pool_.get() : nullptr, LanePool::Hold::Which::kFirst);
   const auto observer = [this](const Attempt& one) {
-    add_notes(one.result);
+    evidence_.see(one.result);
     for (const ServiceEnd& end : one.result.ended) {
       if (end.by_hand) ended_by_hand_ = end.name;
     }
@@ -186,8 +135,8 @@ Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan,
 
 void Explorer::note_repetition(const Attempt& one) {
   if (!one.runs_again || one.number > 1 || !is_inconclusive(one.judgement.verdict)) return;
-  notes_.insert("execution " + std::to_string(one.result.record.execution) +
-                " was inconclusive and was run again: " + one.judgement.detail);
+  evidence_.note("execution " + std::to_string(one.result.record.execution) +
+                 " was inconclusive and was run again: " + one.judgement.detail);
 }
 
 Result<bool> Explorer::run_search() {
@@ -207,7 +156,7 @@ Result<bool> Explorer::run_search() {
     }
     if (is_woken(lane_.place().wake_fd)) return false;
     if (auto decided = reconsider_snapshots(); !decided || !decided.value()) return decided;
-    if (config_.bounds.stop_at_first && has_new_failure()) {
+    if (config_.bounds.stop_at_first && findings_.has_new_failure()) {
       const uint64_t open = dispatcher_->search().counts().open;
       if (open > 0) {
         exploration_.report.skipped.push_back(
@@ -250,7 +199,8 @@ Result<bool> Explorer::run_search() {
       if (exploration_.stopped) return false;
       if (learned.value()) continue;
     }
-    if (is_by_time(tried->judgement.verdict) && !seen_twice && !belongs_to_earlier(job.faults)) {
+    if (is_by_time(tried->judgement.verdict) && !seen_twice &&
+        !findings_.belongs_to_earlier(job.faults)) {
       auto again = attempt(job.plan);
       if (!again) return again.error();
       if (again->result.stopped) return false;
@@ -258,18 +208,15 @@ Result<bool> Explorer::run_search() {
       // An inconclusive second run does not take the failure back.
       const bool conclusive = !is_inconclusive(again->judgement.verdict);
       if (conclusive && !seen_twice) {
-        const std::string text = "execution " + to_line(job.faults) + " exceeded a time limit (" +
-                                 tried->judgement.detail +
-                                 "), but not when it was run again: that run counts";
-        notes_.insert(text);
-        warn(text);
+        evidence_.warn_and_note("execution " + to_line(job.faults) + " exceeded a time limit (" +
+                                tried->judgement.detail +
+                                "), but not when it was run again: that run counts");
       }
       if (conclusive) tried = std::move(again);
     }
     if (auto done = conclude(job, tried.value()); !done) return done.error();
-    const auto failure = failures_.find(job.execution.id);
-    if (failure != failures_.end()) {
-      if (auto told = found(failure->second, job.plan, seen_twice); !told) return told.error();
+    if (const Execution* failure = findings_.failure(job.execution.id)) {
+      if (auto told = found(*failure, job.plan, seen_twice); !told) return told.error();
     }
     if (auto offered = offer_page(); !offered) return offered.error();
     if (ended_by_hand_.empty()) {
@@ -294,9 +241,8 @@ Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attem
   execution.verdict = attempt.judgement.verdict;
   execution.detail = attempt.judgement.detail;
   execution.seconds = attempt.result.seconds;
-  nlohmann::json row{{"id", execution.id},
-                     {"verdict", static_cast<int>(execution.verdict)},
-                     {"seconds", execution.seconds}};
+  search::ResultRow row{execution.number,  execution.id, execution.verdict,
+                        execution.seconds, {},           {}};
   const bool inconclusive = is_inconclusive(execution.verdict);
   if (inconclusive || execution.verdict == Verdict::kNotQuiescent) {
     const Skipped skipped{"execution " + to_line(faults),
@@ -305,30 +251,21 @@ Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attem
                                          "(bounds.quiesce_timeout): " +
                                              execution.detail,
                           inconclusive ? std::optional(attempt.judgement.cause) : std::nullopt};
-    row["skipped"] = skipped.what;
-    row["reason"] = skipped.reason;
-    if (skipped.cause) row["cause"] = cause_key(*skipped.cause);
+    row.skipped = skipped;
     exploration_.report.skipped.push_back(skipped);
     for (const InjectedFault& fault : inconclusive ? faults : std::vector<InjectedFault>())
-      ledger_.unconcluded(describe_rpc(as_record(fault), masks_));
+      evidence_.had_no_conclusion(describe_rpc(as_record(fault), masks_));
   }
   if (is_failure(execution.verdict)) {
     execution.output = with_service_logs(attempt.output, attempt.result);
     execution.seen = what_was_seen(attempt.result.record.rpcs, exploration_.report.reference);
-    Counterexample failure;
-    failure.test = execution.test;
-    failure.faults = execution.faults;
-    failure.verdict = std::string(verdict_name(execution.verdict));
-    failure.detail = execution.detail;
-    failure.output = execution.output;
-    failure.seen = execution.seen;
-    row["failure"] = to_json(failure);
-    failures_[execution.id] = execution;
+    row.failure = execution;
+    findings_.add(execution);
     if (auto kept = keep_tree(execution, attempt.result.record); !kept) return kept;
   }
   // The result is stored before the search is told: if the daemon dies between the two, the execution
   // is run again and its newer result replaces this one. The other order could lose a failure.
-  if (auto put = store_->put_result(execution.number, dump_json(row)); !put) return put;
+  if (auto put = store_->put_result(row); !put) return put;
   fail_point("recorded");
   ++since_look_;
   seconds_.push_back(static_cast<float>(execution.seconds));
@@ -345,8 +282,7 @@ Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attem
       return learned;
     auto seen = dispatcher_->observe(record, unstable_, masks_);
     if (!seen) return seen.error();
-    if (auto noted = note_tested(seen.value(), record); !noted) return noted;
-    if (auto noted = note_answers(record); !noted) return noted;
+    if (auto noted = note_met(seen.value(), record); !noted) return noted;
     if (auto done = dispatcher_->conclude(execution.id, seen->rpcs); !done) return done;
   }
   tell_execution(execution);
@@ -365,7 +301,7 @@ void Explorer::tell_execution(const Execution& execution) {
                  {"scheduled", counts.scheduled},
                  {"open", counts.open},
                  {"redundant", counts.redundant},
-                 {"findings", findings_.size()},
+                 {"findings", findings_.count()},
                  {"faults", faults},
                  {"passed", execution.verdict == Verdict::kPassed},
                  {"verdict", verdict_name(execution.verdict)},
@@ -411,7 +347,7 @@ Exploration Explorer::explore() {
     }
     if (!exploration_.report.nothing_to_explore.empty()) {
       ended = true;
-      notes_.insert("nothing to explore: " + exploration_.report.nothing_to_explore);
+      evidence_.note("nothing to explore: " + exploration_.report.nothing_to_explore);
     }
     exploration_.stopped = !ended;
     if (auto kept = keep_appearances(true); !kept) return kept;

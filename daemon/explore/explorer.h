@@ -15,20 +15,16 @@
 #include <vector>
 
 #include "daemon/explore/dispatcher.h"
+#include "daemon/explore/evidence.h"
+#include "daemon/explore/findings_book.h"
 #include "daemon/explore/lane_pool.h"
 #include "daemon/explore/nondeterminism.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/profile.h"
 #include "daemon/explore/rpc_matching.h"
-#include "daemon/explore/rule_use.h"
 #include "daemon/explore/suspects.h"
 #include "daemon/explore/test_run.h"
 #include "daemon/model/test_report.h"
-#include "daemon/report/given_up.h"
-#include "daemon/report/observed.h"
-#include "daemon/report/refusals.h"
-#include "daemon/report/tested.h"
-#include "daemon/report/timeouts.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {
@@ -162,22 +158,11 @@ class Explorer {
   // Reports a failure. `seen_twice`: the failure was reproduced already, so it is not replayed.
   Result<void> found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
                      bool seen_twice = false);
-  // True: the faults of an earlier failing execution are a subset of `faults`.
-  bool belongs_to_earlier(const std::vector<InjectedFault>& faults) const;
-  void forget_finding(const std::vector<InjectedFault>& faults);
-  bool is_accepted(const Execution& failure) const;
-  bool has_new_failure();
-  Result<bool> replays(const std::vector<PlannedRpcFault>& plan);
   // explorer_replay.cc
   Result<std::optional<std::vector<InjectedFault>>> find_again(
       const std::vector<InjectedFault>& faults);
   void tell_where(const std::vector<InjectedFault>& then, const std::vector<InjectedFault>& now);
   Result<std::vector<PlannedRpcFault>> plan_for(const std::vector<InjectedFault>& faults) const;
-  // The counterexample files: number -> key of the faults ("" for a file of another test).
-  const std::map<uint32_t, std::string>& counterexamples();
-  void note_earlier_counterexamples();
-  std::string write_counterexample(const Execution& execution, uint32_t* number);
-  std::vector<Finding> findings_so_far() const;
   // explorer_page.cc
   enum class WithExecutions { kNo, kYes };
   Result<void> keep_tree(const Execution& execution, const ExecutionRecord& record);
@@ -186,26 +171,20 @@ class Explorer {
   Result<void> offer_page();
   // explorer_cases.cc
   void note_cases();
-  // explorer_tested.cc
-  Result<void> load_tested();
-  Result<void> note_tested(const Observation& seen, const ExecutionRecord& record);
-  TestedRpcs tested_rpcs();
-  Result<void> note_answers(const ExecutionRecord& record);
+  // Of the reference execution, and of executions whose plan was met.
+  Result<void> note_met(const Observation& seen, const ExecutionRecord& record);
   void tell_execution(const Execution& execution);
-  void add_notes(const ExecutionResult& result);
   void note_repetition(const Attempt& one);
   void note_pruned_unlike();
   void finish_report();
-  std::string no_rpc_hint() const;
+  RpcLedger::Rest rest_of_search() const;
   void warn(const std::string& text);
 
   SessionContext& session_;
   Lane& lane_;
   const TestConfig& test_;
   const Config& config_;
-  bool restart_;                        // forget an interrupted search
-  std::vector<std::string> obstacles_;  // programs that cannot be interposed, a line each
-  RuleUse rule_use_;
+  bool restart_;  // forget an interrupted search
   Exploration exploration_;
   std::unique_ptr<search::SearchStore> store_;
   std::unique_ptr<Dispatcher> dispatcher_;  // null: nothing is explored, or not yet
@@ -221,7 +200,8 @@ class Explorer {
   Profile profile_;
   int ways_compared_ = 0;  // executions that were run both ways
 
-  std::map<search::AbstractId, Execution> failures_;
+  Evidence evidence_;
+  FindingsBook findings_;
   struct Ended {  // what is kept of every execution
     uint32_t number = 0;
     Verdict verdict = Verdict::kPassed;
@@ -230,24 +210,7 @@ class Explorer {
   std::unordered_map<search::AbstractId, Ended> results_;
   std::set<uint32_t> trees_;  // numbers of the executions whose trees are in the store
   std::chrono::steady_clock::time_point next_offer_;  // of the live page
-  struct Known {
-    uint32_t number = 0;
-    std::optional<bool> reproduced;  // nullopt: could not be replayed
-    std::string counterexample;
-  };
-  std::map<std::string, Known> findings_;  // by key of the failing fault set
-  std::vector<std::set<std::string>> failing_sets_;
-  std::optional<std::map<uint32_t, std::string>>
-      counterexamples_;  // as counterexamples() has read them
   Suspects suspects_;
-  std::map<std::string, std::string> left_out_, not_applicable_;
-  std::set<std::string> late_calls_;  // as in ExecutionRecord, of all executions
-  std::set<std::string> notes_;
-  ObservedAnswers observed_;
-  RpcLedger ledger_;
-  TimeoutCounts timeouts_;
-  RefusalCounts refusals_;
-  GivenUpCounts given_up_;
   std::vector<NondeterminismRule> masks_;     // the masks that the agents use now
   std::vector<NondeterminismRule> proposed_;  // the masks among them that this exploration found
   struct Comparison {  // of RPCs of one kind that did not come when a fault was planned for them
@@ -257,10 +220,8 @@ class Explorer {
   std::map<std::string, Comparison> compared_;
   size_t lessons_ = 0;
   struct Kept {  // an execution whose result stands although the search began anew
-    uint32_t number = 0;
-    std::string row;  // its JSON in the store's results
+    search::ResultRow row;
     std::vector<search::ObservedRpc> rpcs;
-    std::optional<Execution> failure;
   };
   std::map<std::vector<std::pair<Hash128, search::OutcomeId>>, Kept> kept_;
   UnstableRpcs unstable_;
@@ -277,7 +238,6 @@ class Explorer {
   double look_seconds_ = 0;
   uint32_t last_as_before_ = 0;  // the last execution that was as the reference execution
   std::chrono::steady_clock::time_point search_began_;
-  std::map<std::string, NotInterposedRecord> dependencies_;
   std::map<std::string, std::string> files_;  // files of the programs -> their digests
   bool resumed_ = false;
   bool calls_without_end_noted_ = false;

@@ -85,14 +85,14 @@ Result<bool> Explorer::look_at(uint32_t lane, const std::function<Result<Attempt
     add_failure(one->judgement, &differences.what);
     if (!differences.what.empty()) continue;
     if (times > 0)
-      notes_.insert(
+      evidence_.note(
           "execution " + std::to_string(first) +
           " without faults differed from the reference execution, and the next one did not");
     break;
   }
   // The same calls with the same statuses: rather a value that varies slowly (a clock, a counter) than a state that hides something.
   if (!differences.what.empty() && differences.answers == differences.what.size()) {
-    notes_.insert(
+    evidence_.note(
         "run again without faults: " + differences.what.front() +
         (differences.what.size() == 1
              ? ""

@@ -1,6 +1,5 @@
 // What came of each RPC with each of its faults, and what the time did not suffice for.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "core/index/stable_identity.h"
@@ -32,13 +31,6 @@ void note_first(std::optional<search::AbstractId>* place, search::AbstractId id)
 
 void Explorer::note_cases() {
   TestReport& report = exploration_.report;
-  std::unordered_map<search::AbstractId, double> seconds;
-  if (auto rows = store_->results(); rows.ok()) {
-    for (const auto& [number, text] : rows.value()) {
-      const auto row = nlohmann::json::parse(text, nullptr, false);
-      if (row.is_object()) seconds[row.value("id", 0u)] = row.value("seconds", 0.0);
-    }
-  }
   std::unordered_map<search::AbstractId, std::string> reasons;
   if (auto rows = store_->reasons(AbstractState::kAbandoned); rows.ok())
     reasons.insert(rows.value().begin(), rows.value().end());
@@ -68,12 +60,12 @@ void Explorer::note_cases() {
       tally->alone = one.id;
       tally->alone_state = one.state;
     }
-    if (const auto took = seconds.find(one.id); took != seconds.end())
-      tally->row.seconds += took->second;
+    if (const auto ended = results_.find(one.id); ended != results_.end())
+      tally->row.seconds += ended->second.seconds;
     switch (one.state) {
       case AbstractState::kExecuted:
         ++tally->row.executions;
-        note_first(failures_.contains(one.id) ? &tally->failed : &tally->passed, one.id);
+        note_first(findings_.failure(one.id) != nullptr ? &tally->failed : &tally->passed, one.id);
         break;
       case AbstractState::kAbandoned:
         ++tally->row.executions;
@@ -121,7 +113,7 @@ void Explorer::note_cases() {
       return;
     }
     const bool executed = counts(tally->passed, AbstractState::kExecuted);
-    if (executed && (!comes_alone || !failures_.contains(*tally->alone))) {
+    if (executed && (!comes_alone || findings_.failure(*tally->alone) == nullptr)) {
       row.state = CaseState::kPassed;
     } else if (comes_alone ? executed : tally->failed.has_value()) {
       row.findings = findings[row.id];
@@ -135,7 +127,7 @@ void Explorer::note_cases() {
       row.redundant = true;
       row.state = CaseState::kPassed;
       if (std::any_of(because.begin(), because.end(),
-                      [&](search::AbstractId one) { return failures_.contains(one); })) {
+                      [&](search::AbstractId one) { return findings_.failure(one) != nullptr; })) {
         skip("redundant: what it shows was seen in executions that fail");
       }
     } else if (counts(tally->abandoned, AbstractState::kAbandoned)) {

@@ -46,8 +46,7 @@ void Explorer::end_lanes() {
   report.lanes = std::max(pool_->lanes_used(), 1u);
   report.thrown_away = pool_->thrown_away();
   for (const std::string& problem : pool_->problems()) {
-    warn(problem);
-    notes_.insert(problem);
+    evidence_.warn_and_note(problem);
   }
   pool_.reset();
 }

@@ -5,7 +5,6 @@
 // no RPC of the kind are taken over.
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "daemon/explore/explorer.h"
@@ -230,28 +229,21 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
   };
   auto rows = store_->results();
   if (!rows) return rows.error();
-  std::map<search::AbstractId, Kept> results;
-  for (const auto& [number, text] : rows.value()) {
-    const auto row = nlohmann::json::parse(text, nullptr, false);
-    if (row.is_object()) results[row.value("id", 0u)] = {number, text, {}, {}};
-  }
+  std::map<search::AbstractId, search::ResultRow> results;
+  for (search::ResultRow& row : rows.value()) results[row.id] = std::move(row);
   std::optional<Kept> reference;
   // kept_ may still hold executions from an earlier lesson that the search has not come to since.
   std::erase_if(kept_, [&](const auto& entry) {
     const Kept& kept = entry.second;
     const bool gone = std::any_of(kept.rpcs.begin(), kept.rpcs.end(), touches);
-    if (gone && kept.failure) forget_finding(kept.failure->faults);
+    if (gone && kept.row.failure) findings_.forget(kept.row.failure->faults);
     return gone;
   });
   for (const search::AbstractId id : search.concluded()) {
     std::vector<search::ObservedRpc> rpcs = search.observed(id);
     if (std::any_of(rpcs.begin(), rpcs.end(), touches)) continue;
-    Kept kept = results[id];
-    kept.rpcs = std::move(rpcs);
-    if (const auto failure = failures_.find(id); failure != failures_.end()) {
-      kept.failure = std::move(failure->second);
-      failures_.erase(failure);
-    }
+    Kept kept{std::move(results[id]), std::move(rpcs)};
+    kept.row.failure = findings_.take(id);
     if (id == search::kReference) {
       reference = std::move(kept);
     } else {
@@ -259,9 +251,7 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
     }
   }
   if (auto healthy = search.health(); !healthy) return healthy;
-  for (const auto& [id, execution] : failures_) forget_finding(execution.faults);
-  failures_.clear();
-  failing_sets_.clear();
+  findings_.forget_all();
   results_.clear();
   exploration_.report.skipped.clear();
 
@@ -296,20 +286,17 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
 Result<bool> Explorer::take_over(const search::AbstractExecution& next) {
   const auto place = kept_.find(fault_set(next.faults));
   if (place == kept_.end()) return false;
-  const Kept kept = std::move(place->second);
+  Kept kept = std::move(place->second);
   kept_.erase(place);
-  auto row = nlohmann::json::parse(kept.row, nullptr, false);
-  row["id"] = next.id;
-  if (row.contains("skipped")) {
-    exploration_.report.skipped.push_back({row.value("skipped", ""), row.value("reason", ""), {}});
-  }
-  if (auto put = store_->put_result(kept.number, dump_json(row)); !put) return put.error();
-  results_[next.id] = {kept.number, static_cast<Verdict>(row.value("verdict", 0)),
-                       row.value("seconds", 0.0f)};
+  kept.row.id = next.id;
+  if (kept.row.skipped) exploration_.report.skipped.push_back(*kept.row.skipped);
+  if (auto put = store_->put_result(kept.row); !put) return put.error();
+  results_[next.id] = {kept.row.number, kept.row.verdict, static_cast<float>(kept.row.seconds)};
   if (auto done = dispatcher_->take_over(next.id, kept.rpcs); !done) return done.error();
-  if (!kept.failure) return true;
-  Execution& failure = failures_[next.id] = *kept.failure;
+  if (!kept.row.failure) return true;
+  Execution failure = std::move(*kept.row.failure);
   failure.id = next.id;
+  findings_.add(failure);
   auto plan = plan_for(failure.faults);
   if (!plan) return plan.error();
   if (auto told = found(failure, plan.value()); !told) return told.error();

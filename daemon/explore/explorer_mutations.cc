@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/fault/attempts.h"
-#include "daemon/agents/call_name.h"
-#include "daemon/agents/caller.h"
 #include "daemon/explore/explorer.h"
+#include "daemon/model/call_name.h"
+#include "daemon/model/caller.h"
 #include "daemon/retries/oracles.h"
 
 namespace filibuster {

@@ -15,6 +15,10 @@ constexpr int kLivePart = 20;
 constexpr std::chrono::milliseconds kLivePause{500};
 constexpr size_t kMaxLike = 3;  // executions that a redundant one is shown to be like
 
+ShownOutcome shown(std::string_view text) {
+  return {std::string(text), outcome_in_words(text), !is_good_outcome(text)};
+}
+
 // Gives calls and outcomes the places that they have in a PageTest.
 class Places {
  public:
@@ -32,7 +36,7 @@ class Places {
   }
   uint32_t outcome(search::OutcomeId id) {
     const auto [place, added] = outcomes_.emplace(id, static_cast<uint32_t>(page_.outcomes.size()));
-    if (added) page_.outcomes.emplace_back(store_.outcome_text(id));
+    if (added) page_.outcomes.push_back(shown(store_.outcome_text(id)));
     return place->second;
   }
   std::vector<PagePair> faults(const search::AbstractExecution& execution) {
@@ -54,7 +58,7 @@ class Places {
 
 // Keeps the tree of a failing execution, if it begins a finding of its own.
 Result<void> Explorer::keep_tree(const Execution& execution, const ExecutionRecord& record) {
-  if (trees_.size() >= kMaxPageTrees || belongs_to_earlier(execution.faults)) return {};
+  if (trees_.size() >= kMaxPageTrees || findings_.belongs_to_earlier(execution.faults)) return {};
   trees_.insert(execution.number);
   return store_->put_tree(execution.number, page_tree(record.rpcs));
 }
@@ -158,7 +162,7 @@ Result<void> Explorer::offer_page() {
   report.fault_configuration = describe_faults(config_);
   report.reference = exploration_.report.reference;
   report.reference_seconds = exploration_.report.reference_seconds;
-  report.findings = findings_so_far();
+  report.findings = findings_.so_far();
   auto made = page(report.findings, WithExecutions::kNo);
   if (!made) return made.error();
   report.page = std::move(made).value();

@@ -66,7 +66,7 @@ Result<void> Explorer::load_masks() {
 // nullopt: the session was stopped, or the test of a suite has nothing to explore.
 Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::string& which) {
   auto run = run_->reference([this](const Attempt& one) {
-    add_notes(one.result);
+    evidence_.see(one.result);
     note_repetition(one);
     note_calls_without_end(one.result.record);
   });
@@ -86,7 +86,7 @@ Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::
     return Error{what + "ended well, but nothing was tested: " + result.not_run};
   if (result.record.rpcs.empty()) {
     return Error{"no RPC was seen in " + what +
-                 "(it passed): there is nothing to inject faults into" + no_rpc_hint()};
+                 "(it passed): there is nothing to inject faults into" + evidence_.no_rpc_hint()};
   }
   if (run->judgement.verdict == Verdict::kNotQuiescent) {
     warn(what + "passed, but RPCs stayed open: " + run->judgement.detail);
@@ -244,22 +244,16 @@ Result<bool> Explorer::begin_faults() {
 void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
   const auto found = services_without_agent(config_, record, lane_.hub().agents());
   if (const std::string text = beside_others(lane_.hub().others());
-      !found.empty() && !text.empty() && notes_.insert(text).second) {
+      !found.empty() && !text.empty() && evidence_.note(text)) {
     warn(text);
   }
   for (const auto& [service, text] : found) {
-    const bool said = std::any_of(obstacles_.begin(), obstacles_.end(),
-                                  [&name = service](const std::string& known) {
-                                    return known.find("'" + name + "'") != std::string::npos;
-                                  });
     // What executed its program has named it, too (ConnectedAgents::name_outside).
-    const std::string named = "service '" + service + "' starts ";
-    const auto first = notes_.lower_bound(named);
-    if (said || (first != notes_.end() && first->starts_with(named))) continue;
-    const std::string whole =
-        text + listener_outside(attach::Proc(), config_, lane_.place(), service);
-    warn(whole);
-    notes_.insert(whole);
+    if (evidence_.names_obstacle("'" + service + "'") ||
+        evidence_.has_note_beginning("service '" + service + "' starts "))
+      continue;
+    evidence_.warn_and_note(text +
+                            listener_outside(attach::Proc(), config_, lane_.place(), service));
   }
 }
 
@@ -268,13 +262,12 @@ void Explorer::note_calls_without_end(const ExecutionRecord& record) {
   const std::string text = calls_without_end(record);
   if (text.empty()) return;
   calls_without_end_noted_ = true;
-  notes_.insert(text);
-  warn(text);
+  evidence_.warn_and_note(text);
 }
 
 Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   warn_of_services_without_agent(result.record);
-  for (const std::string& text : rule_use_.unknown_services(result.record)) warn(text);
+  for (const std::string& text : evidence_.unknown_services(result.record)) warn(text);
   exploration_.report.reference = result.record.rpcs;
   const UnstableRpcs none;
   if (auto learned = dispatcher_->known().learn(result.record, masks_,
@@ -285,17 +278,16 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   if (auto noted = note_sent_again(result.record); !noted) return noted.error();
   auto seen = dispatcher_->observe(result.record, unstable_, masks_);
   if (!seen) return seen.error();
-  if (auto noted = note_tested(seen.value(), result.record); !noted) return noted.error();
-  if (auto noted = note_answers(result.record); !noted) return noted.error();
+  if (auto noted = note_met(seen.value(), result.record); !noted) return noted.error();
   if (std::none_of(seen->rpcs.begin(), seen->rpcs.end(),
                    [](const search::ObservedRpc& rpc) { return !rpc.faults.empty(); })) {
     std::string why;
     size_t shown = 0;
-    for (const auto& [rpc, reason] : left_out_) {
+    for (const auto& [rpc, reason] : evidence_.left_out()) {
       why += "\n  - " + rpc + ": " + reason;
       if (++shown == kTold) break;
     }
-    for (const std::string& call : late_calls_)
+    for (const std::string& call : evidence_.late_calls())
       why += "\n  - " + call + ": " + std::string(kLateCall);
     const std::vector<RpcRecord>& rpcs = result.record.rpcs;
     const bool only_its_own = std::all_of(rpcs.begin(), rpcs.end(), is_test_call);
@@ -306,7 +298,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
     else
       warn("no RPC of the reference execution gets a fault:" +
            (!why.empty()   ? why
-            : only_its_own ? " only the test's own calls were seen" + no_rpc_hint()
+            : only_its_own ? " only the test's own calls were seen" + evidence_.no_rpc_hint()
                            : std::string(" the fault rules of the configuration match none")));
   }
   const double seconds = exploration_.report.reference_seconds;

@@ -156,7 +156,7 @@ Exploration Explorer::run_once(const std::vector<InjectedFault>& recorded) {
     execution.number = tried->result.record.execution;
     execution.faults = faults;
     note_delivery(tried->result.record, &execution.faults);
-    if (tried->judgement.plan_met) refusals_.see(tried->result.record);
+    if (tried->judgement.plan_met) evidence_.see_refusals(tried->result.record);
     execution.verdict = tried->judgement.verdict;
     execution.detail = tried->judgement.detail;
     execution.seconds = tried->result.seconds;
@@ -169,7 +169,7 @@ Exploration Explorer::run_once(const std::vector<InjectedFault>& recorded) {
     }
     if (is_failure(execution.verdict)) {
       execution.output = with_service_logs(tried->output, tried->result);
-      failures_[0] = execution;
+      findings_.add(execution);
     } else if (execution.verdict != Verdict::kPassed) {
       report.skipped.push_back({"execution " + to_line(faults), execution.detail});
     }
@@ -179,7 +179,7 @@ Exploration Explorer::run_once(const std::vector<InjectedFault>& recorded) {
         return Error{test + " failed (" + execution.detail + ") before any RPC was seen" +
                      quoted_output(execution.output)};
       }
-      return Error{"no RPC was seen in " + test + no_rpc_hint()};
+      return Error{"no RPC was seen in " + test + evidence_.no_rpc_hint()};
     }
     return {};
   }();

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "daemon/agents/caller.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/program_files.h"
+#include "daemon/model/caller.h"
 #include "daemon/redact/redact.h"
 
 namespace filibuster {
@@ -263,16 +263,8 @@ Result<void> Explorer::begin_anew(const std::string& why) {
   tell_why_anew(why);
   dispatcher_.reset();
   store_.reset();
-  failures_.clear();
   findings_.clear();
-  failing_sets_.clear();
-  left_out_.clear();
-  not_applicable_.clear();
-  observed_ = {};
-  ledger_ = {};
-  timeouts_ = {};
-  refusals_ = {};
-  given_up_ = {};
+  evidence_.clear();
   unstable_ = {};
   appearances_ = {};
   misses_.clear();

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "daemon/agents/caller.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/lane/not_forked.h"
+#include "daemon/model/caller.h"
 
 namespace filibuster {
 namespace {
@@ -115,7 +115,7 @@ Result<Attempt> Explorer::attempt_job(const Dispatcher::Job& job, bool* seen_twi
   if (!tried || tried->result.stopped || starter.way() == Way::kPlain || tried->number > 1)
     return tried;
   const bool fails = is_failure(tried->judgement.verdict);
-  const bool is_told = fails && !belongs_to_earlier(job.faults);
+  const bool is_told = fails && !findings_.belongs_to_earlier(job.faults);
   // What is only slow (an injected silence that is waited for) is not worth its time twice.
   const bool is_slow = tried->result.seconds > kSlow;
   if (!is_told && (is_slow || ways_compared_ >= kComparedFaults)) return tried;

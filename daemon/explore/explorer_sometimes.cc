@@ -63,9 +63,7 @@ void Explorer::comes_again(const ExecutionRecord& record, Hash128 index) {
   appearances_.kept = false;
   const auto rpc = std::find_if(record.rpcs.begin(), record.rpcs.end(),
                                 [&](const RpcRecord& one) { return one.index == index; });
-  const std::string call = describe_rpc(*rpc, masks_);
-  left_out_.erase(call);
-  ledger_.forget(redact(call));
+  evidence_.comes_again(describe_rpc(*rpc, masks_));
 }
 
 // Called after each execution, and writes where a resumed exploration would go on otherwise. `all`: the counts, too, which
@@ -154,7 +152,7 @@ Result<void> Explorer::wait_for_what_comes(const Dispatcher::Job& job, Attempt* 
 
 Result<void> Explorer::leave_out(const Dispatcher::Job& job, const InjectedFault& missing) {
   const std::string call = describe_rpc(as_record(missing), masks_);
-  ledger_.did_not_come(call);
+  evidence_.did_not_come(call);
   if (auto kept = keep_appearances(); !kept) return kept;
   return dispatcher_->leave_out(job.execution.id, "it did not come");
 }
@@ -180,12 +178,15 @@ void Explorer::tell_appearances() {
     if (row.what.starts_with("seen in")) row.what = seen_in(seen->second, appearances_.executions);
     if (report.rpcs.tested.contains(row.rpc)) row.effect = Variation::Effect::kWhereItComes;
   }
-  for (auto& [call, reason] : left_out_) {
-    if (const std::string text = appearance_text(call); !text.empty()) reason = text;
+  for (const auto& [call, reason] : evidence_.left_out()) {
+    if (const std::string text = appearance_text(call); !text.empty())
+      evidence_.leave_out(call, text);
   }
   for (auto& [call, reason] : report.rpcs.untested) {
     const std::string text = appearance_text(call);
-    if (!text.empty()) left_out_[call] = reason = text;
+    if (text.empty()) continue;
+    reason = text;
+    evidence_.leave_out(call, text);
   }
 }
 

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "core/index/execution_index.h"
-#include "daemon/agents/call_name.h"
-#include "daemon/agents/caller.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/rpc_matching.h"
+#include "daemon/model/call_name.h"
+#include "daemon/model/caller.h"
 #include "daemon/report/variation.h"
 
 namespace filibuster {

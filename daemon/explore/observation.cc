@@ -10,12 +10,10 @@
 #include "core/fault/attempts.h"
 #include "core/index/execution_index.h"
 #include "core/index/masks.h"
-#include "daemon/agents/call_name.h"
-#include "daemon/agents/caller.h"
 #include "daemon/explore/rpc_matching.h"
 #include "daemon/explore/stable_identities.h"
-#include "daemon/model/counterexample.h"
-#include "daemon/report/counterexample_json.h"
+#include "daemon/model/call_name.h"
+#include "daemon/model/caller.h"
 #include "daemon/report/finding_text.h"
 
 namespace filibuster {
@@ -92,6 +90,23 @@ std::string read_in_part(const RpcRecord& rpc) {
 
 std::string_view status_alone(std::string_view outcome) {
   return outcome.substr(0, outcome.find(kBesides));
+}
+
+bool is_good_outcome(std::string_view outcome) {
+  return outcome.starts_with("ok");
+}
+
+std::string outcome_in_words(std::string_view outcome) {
+  constexpr std::string_view kStatus = "status:", kOk = "ok:";
+  if (outcome.empty()) return "open";
+  const std::string_view alone = status_alone(outcome);
+  if (alone == "ok") return "answered";
+  if (alone.starts_with(kStatus)) return std::string(alone.substr(kStatus.size()));
+  if (!alone.starts_with(kOk)) return std::string(alone);
+  // A reply of Redis has a digest and no status.
+  const std::string_view status =
+      alone.substr(kOk.size(), alone.find(':', kOk.size()) - kOk.size());
+  return status.size() == 3 ? std::string(status) : "answered";
 }
 
 bool may_be_same(std::string_view one, std::string_view other) {
@@ -465,9 +480,7 @@ Result<void> KnownRpcs::learn(const ExecutionRecord& record,
       if (!identities) identities.emplace(record, masks);
       known.stable = identities->of(rpc.rpc);
     }
-    Counterexample row;
-    row.faults = {known};
-    if (auto put = store_->put_known_rpc(rpc.index, to_json(row)); !put) return put;
+    if (auto put = store_->put_known_rpc(known); !put) return put;
     rpcs_.insert_or_assign(rpc.index, std::move(known));
   }
   return {};
@@ -494,11 +507,9 @@ void KnownRpcs::number(std::span<const search::ObservedRpc> prefix, InjectedFaul
 const InjectedFault* KnownRpcs::find(Hash128 index) {
   const auto found = rpcs_.find(index);
   if (found != rpcs_.end()) return &found->second;
-  const auto text = store_->known_rpc(index);
-  if (!text || !text.value()) return nullptr;
-  auto row = parse_counterexample(*text.value());
-  if (!row || row->faults.empty()) return nullptr;
-  return &rpcs_.emplace(index, row->faults.front()).first->second;
+  auto known = store_->known_rpc(index);
+  if (!known || !known.value()) return nullptr;
+  return &rpcs_.emplace(index, std::move(*known.value())).first->second;
 }
 
 PlannedRpcFault plan_fault(const InjectedFault& rpc, const FaultSpec& fault) {

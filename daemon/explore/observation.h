@@ -38,6 +38,9 @@ namespace filibuster {
 std::string outcome_text(const RpcRecord& rpc, bool answer_varies = false);
 // The outcome as the published reduction compares it: what stands before '='.
 std::string_view status_alone(std::string_view outcome);
+// For a person: "503", "200", "timeout", "answered"; "open" of "".
+std::string outcome_in_words(std::string_view outcome);
+bool is_good_outcome(std::string_view outcome);
 
 // Are two outcomes equal as far as they can be compared? Nobody knows the body of an answer that was not read.
 bool may_be_same(std::string_view one, std::string_view other);

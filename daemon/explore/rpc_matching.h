@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/agents/caller.h"
 #include "daemon/config/config.h"
+#include "daemon/model/caller.h"
 #include "daemon/model/execution_record.h"
 
 namespace filibuster {

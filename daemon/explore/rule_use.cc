@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "core/text/nearest.h"
-#include "daemon/agents/caller.h"
 #include "daemon/config/grpc_name.h"
 #include "daemon/explore/rpc_matching.h"
+#include "daemon/model/caller.h"
 
 namespace filibuster {
 namespace {

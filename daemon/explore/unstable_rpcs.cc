@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/agents/caller.h"
 #include "daemon/explore/rpc_matching.h"
+#include "daemon/model/caller.h"
 
 namespace filibuster {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "daemon/agents/caller.h"
 #include "daemon/base/fail_point.h"
+#include "daemon/model/caller.h"
 #include "daemon/process/preflight.h"
 #include "daemon/suite/junit_xml.h"
 

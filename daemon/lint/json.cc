@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/index/execution_index.h"
-#include "daemon/agents/call_name.h"
 #include "daemon/lint/lint.h"
+#include "daemon/model/call_name.h"
 #include "daemon/redact/redact.h"
 
 namespace filibuster::lint {

@@ -5,7 +5,7 @@
 
 #include "core/grpc/call.h"
 #include "core/resp/commands.h"
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
 #include "daemon/redact/redact.h"
 
 namespace filibuster::lint {

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/agents/caller.h"
 #include "daemon/lint/lint.h"
+#include "daemon/model/caller.h"
 #include "daemon/report/words.h"
 
 namespace filibuster::lint {

@@ -6,23 +6,6 @@
 #include <utility>
 
 namespace filibuster {
-namespace {
-
-using FaultKey = std::pair<Hash128, std::string>;
-using FaultKeys = std::set<FaultKey>;
-
-FaultKeys keys_of(const std::vector<InjectedFault>& faults) {
-  FaultKeys keys;
-  for (const InjectedFault& fault : faults) keys.emplace(fault.index, fault.identity());
-  return keys;
-}
-
-bool contains(const FaultKeys& larger, const FaultKeys& smaller) {
-  return std::includes(larger.begin(), larger.end(), smaller.begin(), smaller.end());
-}
-
-}  // namespace
-
 std::string_view standing_name(Standing standing) {
   switch (standing) {
     case Standing::kNew:
@@ -47,25 +30,41 @@ std::string finding_id(const std::string& test, const std::vector<InjectedFault>
   return out;
 }
 
+FaultSet::FaultSet(const std::vector<InjectedFault>& faults) {
+  for (const InjectedFault& fault : faults) faults_.emplace(fault.index, fault.identity());
+}
+
+bool FaultSet::contains(const FaultSet& smaller) const {
+  return std::includes(faults_.begin(), faults_.end(), smaller.faults_.begin(),
+                       smaller.faults_.end());
+}
+
+std::string FaultSet::key() const {
+  std::string all;
+  for (const auto& [index, fault] : faults_) all += to_hex(index) + ":" + fault + "\n";
+  return to_hex(hash_text(all));
+}
+
 std::vector<Finding> group_failures(const std::vector<Execution>& failures) {
-  std::vector<FaultKeys> sets;
-  for (const Execution& failure : failures) sets.push_back(keys_of(failure.faults));
+  std::vector<FaultSet> sets;
+  for (const Execution& failure : failures) sets.emplace_back(failure.faults);
   // Smallest first: when a set is looked at, every set that it could contain has been looked at.
   std::vector<size_t> by_size(failures.size());
   for (size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
-  std::stable_sort(by_size.begin(), by_size.end(),
-                   [&](size_t a, size_t b) { return sets[a].size() < sets[b].size(); });
+  std::stable_sort(by_size.begin(), by_size.end(), [&](size_t a, size_t b) {
+    return sets[a].faults().size() < sets[b].faults().size();
+  });
   // A set can only contain a minimal one whose first fault it has.
   std::vector<size_t> minimal;
-  std::map<FaultKey, std::vector<size_t>> by_first_fault;
+  std::map<FaultSet::Key, std::vector<size_t>> by_first_fault;
   std::vector<size_t> without_faults;
-  const auto each_minimal_within = [&](const FaultKeys& set, const auto& act) {
+  const auto each_minimal_within = [&](const FaultSet& set, const auto& act) {
     for (const size_t m : without_faults) act(m);
-    for (const FaultKey& key : set) {
+    for (const FaultSet::Key& key : set.faults()) {
       const auto some = by_first_fault.find(key);
       if (some == by_first_fault.end()) continue;
       for (const size_t m : some->second) {
-        if (contains(set, sets[m])) act(m);
+        if (set.contains(sets[m])) act(m);
       }
     }
   };
@@ -74,7 +73,8 @@ std::vector<Finding> group_failures(const std::vector<Execution>& failures) {
     each_minimal_within(sets[at], [&](size_t) { covered = true; });
     if (covered) continue;
     minimal.push_back(at);
-    (sets[at].empty() ? without_faults : by_first_fault[*sets[at].begin()]).push_back(at);
+    const std::set<FaultSet::Key>& faults = sets[at].faults();
+    (faults.empty() ? without_faults : by_first_fault[*faults.begin()]).push_back(at);
   }
   std::sort(minimal.begin(), minimal.end());
   std::map<size_t, std::pair<size_t, uint64_t>> groups;  // minimal -> first failure, failures

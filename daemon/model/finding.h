@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/model/execution.h"
@@ -33,9 +35,23 @@ inline constexpr size_t kFindingIdSize = 16;
 // Finding::id; the order of the faults does not matter.
 std::string finding_id(const std::string& test, const std::vector<InjectedFault>& faults);
 
+// Which faults hit which RPCs, by the indexes of this version of the program. Two executions of one set are the same for a
+// search, for its findings and for the numbers of their counterexamples. What outlives an edit goes by finding_id().
+class FaultSet {
+ public:
+  explicit FaultSet(const std::vector<InjectedFault>& faults);
+  bool contains(const FaultSet& smaller) const;
+  // A hash in hexadecimal, equal for equal sets.
+  std::string key() const;
+  using Key = std::pair<Hash128, std::string>;  // index, InjectedFault::identity()
+  const std::set<Key>& faults() const { return faults_; }
+
+ private:
+  std::set<Key> faults_;
+};
+
 // Groups failures by minimal failing fault set: a failing set that contains another failing set belongs
-// to the smaller one. Two faults are the same if their RPCs have the same index and their identity() is
-// equal. The findings are in the order of the first failure of each group.
+// to the smaller one. This is a view: it changes the id of no finding. The findings are in the order of the first failure of each group.
 std::vector<Finding> group_failures(const std::vector<Execution>& failures);
 
 }  // namespace filibuster

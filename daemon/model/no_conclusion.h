@@ -7,7 +7,8 @@
 
 namespace filibuster {
 
-// In order of precedence: of several causes the first one is named.
+// In order of precedence: of several causes the first one is named. The store keeps their numbers: who changes one,
+// changes the major version of its format.
 enum class NoConclusion : uint8_t {
   kAnswerEnded,         // "@3", of an answer that has fewer messages
   kBusyMachine,         // the daemon's lease was too old for a fault

@@ -6,6 +6,7 @@
 
 namespace filibuster {
 
+// The store keeps the numbers: a new one comes last.
 enum class Verdict : uint8_t {
   kPassed,
   kFailed,        // the test failed under the faults

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "core/text/shell_word.h"
-#include "daemon/agents/call_name.h"
 #include "daemon/lint/lint.h"
+#include "daemon/model/call_name.h"
 #include "daemon/page/source_excerpts.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/finding_text.h"
@@ -163,6 +163,13 @@ Json cell_row(const PageCell& cell, const std::vector<uint32_t>& places) {
           cell.like};
 }
 
+Json outcome_rows(const PageTest& page) {
+  Json out = Json::array();
+  for (const ShownOutcome& outcome : page.outcomes)
+    out.push_back({{"text", outcome.text}, {"words", outcome.words}, {"failed", outcome.failed}});
+  return out;
+}
+
 Json lint_rows(const TestReport& test) {
   ExecutionRecord record;
   record.rpcs = test.reference;
@@ -220,7 +227,7 @@ TestPart test_part(const TestReport& test, SourceExcerpts* excerpts, Json* sourc
   out.summary["findings"] = std::move(findings);
   out.summary["reference"] = reference;
   out.summary["matrix"] = std::move(matrix);
-  out.summary["outcomes"] = page.outcomes;
+  out.summary["outcomes"] = outcome_rows(page);
   out.summary["lints"] = lint_rows(test);
   out.summary["executions_left_out"] = page.executions_left_out;
   out.summary["calls"] = calls.take();
@@ -295,9 +302,8 @@ PageData page_data(const SessionReport& report, const PageExtras& extras) {
   out.executions += "]";
   redact_texts(&tests);
   for (size_t i = 0; i < trees.size(); ++i) tests[i]["trees"] = std::move(trees[i]);
-  const Json coverage = extras.coverage == nullptr
-                            ? Json(nullptr)
-                            : Json::parse(coverage::to_json(*extras.coverage), nullptr, false);
+  const Json coverage =
+      extras.coverage == nullptr ? Json(nullptr) : coverage::to_row(*extras.coverage);
   out.summary = dump({{"version", kVersion},
                       {"state", extras.running ? "running" : "done"},
                       {"session", report.session},

@@ -35,6 +35,13 @@ struct PageExecution {
   std::vector<PagePair> rpcs;  // in the order in which they were compared; empty: inconclusive
 };
 
+// An outcome of the search (observation.h outcome_text), for a person.
+struct ShownOutcome {
+  std::string text;   // "ok:200:DIGEST", "status:503"
+  std::string words;  // "200", "503", "timeout", "open"
+  bool failed = false;
+};
+
 // What became of the fault sets whose newest fault is this one.
 struct PageCell {
   PagePair fault;
@@ -47,8 +54,8 @@ struct PageCell {
 
 // What the explorer adds to the report of one test.
 struct PageTest {
-  std::vector<InjectedFault> calls;   // every RPC that was seen; those of the reference come first
-  std::vector<std::string> outcomes;  // "ok:200:DIGEST", "status:503" (observation.h outcome_text)
+  std::vector<InjectedFault> calls;  // every RPC that was seen; those of the reference come first
+  std::vector<ShownOutcome> outcomes;
   std::vector<PageCell> cells;
   std::vector<PageExecution> executions;
   uint64_t executions_left_out = 0;       // beyond kMaxPageExecutions

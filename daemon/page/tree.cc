@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "daemon/agents/call_name.h"
-#include "daemon/agents/caller.h"
+#include "daemon/model/call_name.h"
+#include "daemon/model/caller.h"
 #include "daemon/page/data.h"
 #include "daemon/redact/redact.h"
 
@@ -90,7 +90,7 @@ std::string page_tree(const std::vector<RpcRecord>& rpcs) {
                    {"start", ms(rpc.issued_ns)},
                    {"end", rpc.open ? Json(nullptr) : ms(rpc.finished_ns)},
                    {"outcome", ending_name(rpc)},
-                   {"failed", rpc.failed() || !rpc.answered()},
+                   {"failed", rpc.failed()},
                    {"injected", rpc.injected ? to_text(rpc.fault) : ""},
                    {"detail", note_of(rpc)},
                    {"request", request_of(rpc)},

@@ -1,5 +1,6 @@
 #include "daemon/redact/config_secrets.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -128,6 +129,23 @@ RestoredConfig restore_config(const std::string& text, const std::string& now) {
   });
   out.text = json_text(json);
   return out;
+}
+
+nlohmann::ordered_json redacted_masks(const std::string& text) {
+  Json masks = Json::parse(text, nullptr, false);
+  if (!masks.is_array()) return Json::array();
+  for (Json& mask : masks) {
+    if (!mask.is_object() || !mask.contains("on") || !mask["on"].is_object()) continue;
+    const auto path = mask["on"].find("path");
+    if (path == mask["on"].end() || !path->is_string()) continue;
+    std::string shown = redact(path->get<std::string>());
+    for (size_t at; (at = shown.find(kRedacted)) != std::string::npos;) {
+      const size_t begin = shown.rfind('/', at) + 1;  // 0 if there is no '/'
+      shown.replace(begin, std::min(shown.find('/', at), shown.size()) - begin, "*");
+    }
+    *path = std::move(shown);
+  }
+  return masks;
 }
 
 }  // namespace filibuster

@@ -1,6 +1,7 @@
 // Takes the secrets out of a configuration, for a counterexample, and puts them back, for a replay.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,9 @@ struct RestoredConfig {
 // if there is none): a value at the same place there is taken if redaction would make it the same
 // text. Otherwise an environment variable is taken from the environment of this process.
 RestoredConfig restore_config(const std::string& redacted, const std::string& now);
+
+// The value of `nondeterminism` as a list of masks. A path may contain a secret: its segment becomes '*', which matches
+// the same requests.
+nlohmann::ordered_json redacted_masks(const std::string& text);
 
 }  // namespace filibuster

@@ -6,10 +6,10 @@
 
 #include "core/text/base64.h"
 #include "core/text/json_depth.h"
-#include "daemon/agents/call_name.h"
+#include "daemon/model/fault_json.h"
+#include "daemon/model/member_reader.h"
 #include "daemon/redact/config_secrets.h"
 #include "daemon/redact/redact.h"
-#include "daemon/report/shared_rows.h"
 
 namespace filibuster {
 namespace {
@@ -38,99 +38,6 @@ Json part_names(uint32_t parts) {
 // Bytes that are not UTF-8 (a test may print anything) become U+FFFD.
 std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-struct CounterexampleReader {
-  const Json& object;
-  const char* what;
-  std::string problem;  // the first one
-
-  void fail(const char* name, const char* expected) {
-    if (problem.empty()) problem = std::string(what) + "." + name + ": expected " + expected;
-  }
-  void text(const char* name, std::string* out) {
-    const auto at = object.find(name);
-    if (at == object.end() || !at->is_string()) return fail(name, "a text");
-    *out = at->get<std::string>();
-  }
-  void texts(const char* name, std::vector<std::string>* out) {
-    const auto at = object.find(name);
-    if (at == object.end() || !at->is_array()) return fail(name, "a list of texts");
-    for (const Json& one : *at) {
-      if (!one.is_string()) return fail(name, "a list of texts");
-      out->push_back(one.get<std::string>());
-    }
-  }
-  // Reads a member that older files do not have.
-  void later_text(const char* name, std::string* out) {
-    if (object.contains(name)) text(name, out);
-  }
-  void later_ports(const char* name, std::map<std::string, uint16_t>* out) {
-    constexpr uint64_t kLastPort = 65535;
-    const auto at = object.find(name);
-    if (at == object.end()) return;
-    if (!at->is_object()) return fail(name, "names with port numbers");
-    for (const auto& [port, number] : at->items()) {
-      if (!number.is_number_unsigned() || number.get<uint64_t>() > kLastPort) {
-        return fail(name, "names with port numbers");
-      }
-      out->emplace(port, number.get<uint16_t>());
-    }
-  }
-  void hash(const char* name, Hash128* out) {
-    std::string digits;
-    text(name, &digits);
-    if (!digits.empty() && !from_hex(digits, out)) fail(name, "32 hexadecimal digits");
-  }
-  void number(const char* name, uint32_t* out) {
-    const auto at = object.find(name);
-    if (at == object.end() || !at->is_number_unsigned()) return fail(name, "a number");
-    *out = at->get<uint32_t>();
-  }
-};
-
-std::string read_fault(const Json& json, InjectedFault* out) {
-  if (!json.is_object()) return "faults: expected a list of objects";
-  CounterexampleReader reader{json, "faults", {}};
-  reader.text("fault", &out->fault);
-  reader.text("caller", &out->caller);
-  reader.text("service", &out->service);
-  reader.text("method", &out->method);
-  reader.text("path", &out->path);
-  reader.later_text("query", &out->query);
-  reader.later_text("key", &out->key);
-  reader.later_text("message", &out->message);
-  reader.later_text("answer", &out->answer);
-  std::string delivered_as;
-  reader.later_text("delivered_as", &delivered_as);
-  out->as_reset = delivered_as == "reset";
-  std::string grpc, protocol;
-  reader.later_text("grpc", &grpc);
-  reader.later_text("protocol", &protocol);
-  // Older files have no "protocol".
-  out->protocol = grpc.empty() ? Protocol::kHttp : Protocol::kGrpc;
-  if (const auto known = parse_protocol(protocol)) out->protocol = *known;
-  if (const auto at = json.find("arguments"); at != json.end() && at->is_object())
-    out->arguments = at->dump();
-  reader.number("count", &out->count);
-  reader.text("call_site", &out->call_site);
-  reader.texts("stack", &out->stack);
-  reader.texts("service_path", &out->service_path);
-  reader.hash("index", &out->index);
-  reader.hash("parent", &out->parent);
-  reader.hash("signature", &out->signature);
-  reader.hash("connect_key", &out->connect_key);
-  if (json.contains("stack_hash")) {  // without it (an older file) nothing is refused at connect
-    reader.hash("stack_hash", &out->stack_hash);
-    reader.number("number", &out->number);
-    reader.number("service_number", &out->service_number);
-  }
-  if (json.contains("identity")) {  // without it (an older file) the RPC is not found after an edit
-    reader.hash("identity", &out->stable.identity);
-    reader.number("alike", &out->stable.alike);
-  }
-  if (reader.problem.empty() && out->index.is_zero()) reader.fail("index", "an index");
-  return reader.problem;
 }
 
 Error invalid(const std::string& problem) {
@@ -172,7 +79,7 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
                  std::to_string(kVersion) + "; use the program that wrote it"};
   }
   Counterexample out;
-  CounterexampleReader reader{json, "counterexample", {}};
+  MemberReader reader{json, "counterexample", {}};
   reader.text("test", &out.test);
   reader.text("config_path", &out.config_path);
   reader.text("directory", &out.directory);
@@ -204,13 +111,10 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
   }
   if (!reader.problem.empty()) return invalid(reader.problem);
   const auto faults = json.find("faults");
-  if (faults == json.end() || !faults->is_array()) return invalid("faults: expected a list");
-  for (const Json& one : *faults) {
-    out.faults.emplace_back();
-    if (auto problem = read_fault(one, &out.faults.back()); !problem.empty()) {
-      return invalid(problem);
-    }
-  }
+  if (faults == json.end()) return invalid("faults: expected a list");
+  auto read = faults_from(*faults);
+  if (!read) return invalid(read.error().message);
+  out.faults = std::move(read).value();
   return out;
 }
 

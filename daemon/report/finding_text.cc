@@ -8,7 +8,7 @@
 
 #include "core/fault/attempts.h"
 #include "core/text/shell_word.h"
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
 #include "daemon/model/test_report.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/call_site_text.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "daemon/agents/caller.h"
+#include "daemon/model/caller.h"
 #include "daemon/report/words.h"
 
 namespace filibuster {

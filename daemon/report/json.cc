@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
+#include "daemon/model/fault_json.h"
+#include "daemon/redact/config_secrets.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/json_rows.h"
 #include "daemon/report/representation.h"
-#include "daemon/report/shared_rows.h"
 #include "daemon/report/test_row.h"
 #include "daemon/report/variation.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
 #include "daemon/redact/redact.h"
 
 namespace filibuster {

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/agents/call_name.h"
-#include "daemon/agents/caller.h"
+#include "daemon/model/call_name.h"
+#include "daemon/model/caller.h"
 #include "daemon/redact/redact.h"
 
 namespace filibuster {

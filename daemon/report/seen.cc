@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
 #include "daemon/redact/redact.h"
 
 namespace filibuster {

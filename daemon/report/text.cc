@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <map>
 
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
 #include "daemon/model/session_report.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/again.h"

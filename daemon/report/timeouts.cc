@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "daemon/agents/caller.h"
+#include "daemon/model/caller.h"
 
 namespace filibuster {
 namespace {

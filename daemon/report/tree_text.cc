@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
 #include "daemon/model/execution_record.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/words.h"

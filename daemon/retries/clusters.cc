@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
 
 namespace filibuster::retries {
 namespace {

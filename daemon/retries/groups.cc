@@ -7,7 +7,7 @@
 
 #include "core/rpc/request_ids.h"
 #include "core/text/glob.h"
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
 
 namespace filibuster::retries {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/text/glob.h"
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
 
 namespace filibuster::retries {
 namespace {

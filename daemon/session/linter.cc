@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "daemon/agents/call_name.h"
-#include "daemon/agents/caller.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/silent_services.h"
 #include "daemon/lane/programs_outside.h"
 #include "daemon/lint/probes.h"
+#include "daemon/model/call_name.h"
+#include "daemon/model/caller.h"
 #include "daemon/model/counterexample.h"
 #include "daemon/report/counterexample_json.h"
 #include "daemon/report/dependency.h"

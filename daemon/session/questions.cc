@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "daemon/agents/call_name.h"
 #include "daemon/config/grpc_name.h"
+#include "daemon/model/call_name.h"
 
 namespace filibuster {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "core/text/ascii.h"
 #include "core/text/glob.h"
-#include "daemon/agents/call_name.h"
-#include "daemon/agents/caller.h"
 #include "daemon/explore/nondeterminism.h"
 #include "daemon/explore/observation.h"
+#include "daemon/model/call_name.h"
+#include "daemon/model/caller.h"
 #include "daemon/retries/policies.h"
 #include "daemon/suite/junit_xml.h"
 #include "daemon/suite/runner.h"

@@ -7,8 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "daemon/agents/call_name.h"
-#include "daemon/agents/caller.h"
+#include "daemon/model/call_name.h"
+#include "daemon/model/caller.h"
 #include "daemon/model/execution_record.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/tree_text.h"

@@ -116,20 +116,20 @@ Result<void> SearchStore::put_tree(uint32_t number, std::string_view json) {
   return state_->write(kPutTree);
 }
 
-Result<std::optional<std::string>> SearchStore::finding(std::string_view faults) {
-  return state_->text_at(kGetFinding, faults);
+Result<std::optional<FindingRow>> SearchStore::finding(std::string_view faults) {
+  return state_->row_at<FindingRow>(kGetFinding, faults, finding_from);
 }
 
-Result<void> SearchStore::put_finding(std::string_view faults, std::string_view json) {
-  return state_->put(kPutFinding, faults, json);
+Result<void> SearchStore::put_finding(std::string_view faults, const FindingRow& row) {
+  return state_->put(kPutFinding, faults, to_text(row));
 }
 
-Result<std::optional<std::string>> SearchStore::known_rpc(Hash128 index) {
-  return state_->text_at(kGetKnownRpc, to_hex(index));
+Result<std::optional<InjectedFault>> SearchStore::known_rpc(Hash128 index) {
+  return state_->row_at<InjectedFault>(kGetKnownRpc, to_hex(index), rpc_from);
 }
 
-Result<void> SearchStore::put_known_rpc(Hash128 index, std::string_view json) {
-  return state_->put(kPutKnownRpc, to_hex(index), json);
+Result<void> SearchStore::put_known_rpc(const InjectedFault& rpc) {
+  return state_->put(kPutKnownRpc, to_hex(rpc.index), to_text(rpc));
 }
 
 Result<bool> SearchStore::is_unordered(Hash128 place) {
@@ -160,19 +160,25 @@ std::string_view SearchStore::outcome_text(OutcomeId id) const {
   return id < state_->outcome_texts.size() ? *state_->outcome_texts[id] : std::string_view{};
 }
 
-Result<void> SearchStore::put_result(uint32_t number, std::string_view json) {
-  state_->bind(kPutResult, 1, number);
-  state_->bind_text(kPutResult, 2, json);
+Result<void> SearchStore::put_result(const ResultRow& row) {
+  const std::string text = to_text(row);
+  state_->bind(kPutResult, 1, row.number);
+  state_->bind_text(kPutResult, 2, text);
   return state_->write(kPutResult);
 }
 
-Result<std::vector<std::pair<uint32_t, std::string>>> SearchStore::results() {
-  std::vector<std::pair<uint32_t, std::string>> rows;
+Result<std::vector<ResultRow>> SearchStore::results() {
+  std::vector<ResultRow> rows;
+  bool valid = true;
   auto read =
-      state_->each("SELECT number, json FROM result ORDER BY number", [&](sqlite3_stmt* row) {
-        rows.emplace_back(static_cast<uint32_t>(sqlite3_column_int64(row, 0)), column_view(row, 1));
+      state_->each("SELECT number, json FROM result ORDER BY number", [&](sqlite3_stmt* at) {
+        auto row =
+            result_from(static_cast<uint32_t>(sqlite3_column_int64(at, 0)), column_view(at, 1));
+        valid = valid && row;
+        if (row) rows.push_back(std::move(*row));
       });
   if (!read) return read.error();
+  if (!valid) return state_->error(SQLITE_CORRUPT);
   return rows;
 }
 

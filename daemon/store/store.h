@@ -23,6 +23,7 @@
 #include "core/hash.h"
 #include "core/result.h"
 #include "daemon/search/journal.h"
+#include "daemon/store/rows.h"
 
 namespace filibuster::search {
 
@@ -56,7 +57,7 @@ struct Progress {
 class SearchStore final : public Journal {
  public:
   // Version of the file's format, "MAJOR.MINOR"; a file with another major is refused.
-  static constexpr int kMajor = 2;
+  static constexpr int kMajor = 3;
   static constexpr int kMinor = 0;
 
   // Opens or creates the file and holds its lock until destruction: a second daemon gets an Error.
@@ -75,17 +76,17 @@ class SearchStore final : public Journal {
   Result<std::optional<std::string>> saved(Saved which);
   Result<void> save(Saved which, std::string_view text);
   // Results of executions for the report, by execution number. Putting a number again replaces it.
-  Result<void> put_result(uint32_t number, std::string_view json);
-  Result<std::vector<std::pair<uint32_t, std::string>>> results();
+  Result<void> put_result(const ResultRow& row);
+  Result<std::vector<ResultRow>> results();
   // The RPCs of an execution as a tree, for the report. nullopt: it was not kept.
   Result<std::optional<std::string>> tree(uint32_t number);
   Result<void> put_tree(uint32_t number, std::string_view json);
   // A finding by the key of its faults. nullopt: it is not known.
-  Result<std::optional<std::string>> finding(std::string_view faults);
-  Result<void> put_finding(std::string_view faults, std::string_view json);
+  Result<std::optional<FindingRow>> finding(std::string_view faults);
+  Result<void> put_finding(std::string_view faults, const FindingRow& row);
   // An RPC by its index. nullopt: it was never seen.
-  Result<std::optional<std::string>> known_rpc(Hash128 index);
-  Result<void> put_known_rpc(Hash128 index, std::string_view json);
+  Result<std::optional<InjectedFault>> known_rpc(Hash128 index);
+  Result<void> put_known_rpc(const InjectedFault& rpc);
   // Places where RPCs run concurrently (core/index, call_place).
   Result<bool> is_unordered(Hash128 place);
   Result<void> note_unordered(Hash128 place);

@@ -126,6 +126,17 @@ struct SearchStore::State {
   Result<void> first(Sql sql, const std::function<void(sqlite3_stmt*)>& row);
   // The text that a table of texts has under `key`.
   Result<std::optional<std::string>> text_at(Sql sql, std::string_view key);
+  // The same as a row that `read` makes of it.
+  template <typename Row>
+  Result<std::optional<Row>> row_at(Sql sql, std::string_view key,
+                                    std::optional<Row> (*read)(std::string_view)) {
+    auto text = text_at(sql, key);
+    if (!text) return text.error();
+    if (!text.value()) return std::optional<Row>();
+    auto row = read(*text.value());
+    if (!row) return error(SQLITE_CORRUPT);
+    return row;
+  }
   Result<void> put(Sql sql, std::string_view key, std::string_view text) {
     bind_text(sql, 1, key);
     bind_text(sql, 2, text);

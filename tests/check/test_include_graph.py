@@ -1,5 +1,7 @@
 """The graph of folders: what counts as a cycle, and what is said of one."""
 
+import pathlib
+
 import include_graph
 
 
@@ -33,3 +35,17 @@ def test_a_known_edge_may_close_a_cycle_and_must_go_from_the_list_with_it(tmp_pa
     edges = graph(tmp_path, {"core/b/y.h": []})
     assert list(include_graph.wrong(edges, known)) == [
         "core/b -> core/a makes no cycle any more: remove it from KNOWN_BACK_EDGES"]
+
+
+def test_the_model_reaches_no_folder_of_texts_and_none_of_the_search():
+    following = {}
+    for name, _, included in include_graph.includes(include_graph.TOP):
+        following.setdefault(str(name), set()).add(str(included))
+    reached = {name for name in following if name.startswith("daemon/model/")}
+    waiting = list(reached)
+    while waiting:
+        for one in following.get(waiting.pop(), set()) - reached:
+            reached.add(one)
+            waiting.append(one)
+    above = {pathlib.PurePath(one).parts[1] for one in reached if one.startswith("daemon/")}
+    assert above == {"model", "base", "redact"}, sorted(reached)

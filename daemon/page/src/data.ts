@@ -38,6 +38,13 @@ export interface Fault {
   arguments?: string;
 }
 
+// What came of an RPC in an execution, or a fault: the text that is compared, and what it is for a person.
+export interface Outcome {
+  text: string;
+  words: string;
+  failed: boolean;
+}
+
 export interface Finding {
   id: string;
   number: number;
@@ -89,7 +96,7 @@ export interface Test {
   refusals: { caller: string; service: string; protocol: string; refused: number; reset: number }[];
   calls: Call[];
   texts: string[];
-  outcomes: string[];
+  outcomes: Outcome[];
   findings: Finding[];
   reference: Row[] | null;
   trees: Record<string, Row[]>;
@@ -189,21 +196,6 @@ function pairs(column: Uint32Array, at: number): [number, number][] {
 export function parseExecutions(text: string): Executions[] {
   const columns = JSON.parse(text) as Columns[] | null;
   return (columns ?? []).map((test) => new Executions(test));
-}
-
-// "ok:200:DIGEST" -> "200", "status:503=DIGEST" -> "503", "" -> "open".
-export function outcomeWords(outcome: string): string {
-  if (outcome === "") return "open";
-  const plain = outcome.split("=")[0] ?? "";
-  if (plain.startsWith("ok:")) {
-    const status = plain.split(":")[1] ?? "";
-    return /^\d{3}$/.test(status) ? status : "answered";
-  }
-  return plain.startsWith("status:") ? plain.slice("status:".length) : plain === "ok" ? "answered" : plain;
-}
-
-export function isFailure(outcome: string): boolean {
-  return !outcome.startsWith("ok");
 }
 
 export function callWords(call: Call | undefined): string {

@@ -149,7 +149,7 @@ function Bar({ state, search, shown }: { state: State; search: { current: HTMLIn
     const services = new Set<string>(), faults = new Set<string>(), verdicts = new Set<string>();
     for (const test of tests) {
       for (const call of test.calls) if (call.service) services.add(call.service);
-      for (const cell of test.matrix) faults.add(test.outcomes[cell[1]] ?? "");
+      for (const cell of test.matrix) faults.add(test.outcomes[cell[1]]?.text ?? "");
       for (const finding of test.findings) verdicts.add(finding.verdict);
     }
     return { service: [...services].sort(), fault: [...faults].sort(), verdict: [...verdicts].sort() };

@@ -123,8 +123,10 @@ SessionReport made(const Shape& shape) {
   test.notes = {named(shape, "note ", 1)};
   auto page = std::make_shared<PageTest>();
   for (uint32_t i = 0; i < shape.rpcs; ++i) page->calls.push_back(call(shape, i));
-  for (const char* fault : kFaults) page->outcomes.emplace_back(fault);
-  page->outcomes.emplace_back("ok:200:0123456789abcdef0123456789abcdef");
+  for (const char* fault : kFaults)
+    page->outcomes.push_back(
+        {fault, std::string(fault).starts_with("status:") ? fault + 7 : fault, true});
+  page->outcomes.push_back({"ok:200:0123456789abcdef0123456789abcdef", "200", false});
 
   const uint32_t callees = shape.rpcs - 1, faults = std::size(kFaults);
   for (uint32_t n = 0; n < shape.executions; ++n) {

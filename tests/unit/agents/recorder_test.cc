@@ -1,4 +1,4 @@
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
 #include "tests/unit/agents/recorder_fixture.h"
 
 namespace filibuster::test {

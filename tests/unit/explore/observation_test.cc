@@ -99,6 +99,22 @@ TEST(OutcomeText, SaysWhatTheCallerSaw) {
   EXPECT_EQ(outcome_text(RpcRecord{}), "");
 }
 
+TEST(OutcomeText, InWordsIsWhatAPersonLooksFor) {
+  const std::pair<const char*, const char*> rows[] = {{"", "open"},
+                                                      {"ok:200:0123abcd", "200"},
+                                                      {"ok:204", "204"},
+                                                      {"ok", "answered"},
+                                                      {"ok:0123abcd", "answered"},
+                                                      {"status:503=0123abcd", "503"},
+                                                      {"status:404", "404"},
+                                                      {"timeout=within 200", "timeout"},
+                                                      {"grpc:UNAVAILABLE=x", "grpc:UNAVAILABLE"}};
+  for (const auto& [outcome, words] : rows) {
+    EXPECT_EQ(outcome_in_words(outcome), words) << outcome;
+    EXPECT_EQ(is_good_outcome(outcome), std::string_view(outcome).starts_with("ok")) << outcome;
+  }
+}
+
 TEST(OutcomeText, OfAnAnswerThatWasNotReadIsItsStatus) {
   RpcRecord left = rpc_with(RpcOutcome::kNotRead, 200);
   left.begun = 200;

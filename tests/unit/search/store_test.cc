@@ -167,6 +167,16 @@ TEST_F(Store, AnAbandonedExecutionKeepsItsReason) {
 }
 
 TEST_F(Store, KeepsOutcomesDocumentsAndResults) {
+  InjectedFault rpc;
+  rpc.index = {1, 2};
+  rpc.service = "users";
+  const ResultRow skipped{
+      1, 7, Verdict::kPlanNotMet, 0.25, Skipped{"execution {}", "no body", NoConclusion::kLateBody},
+      {}};
+  ResultRow failed{2, 9, Verdict::kFailed, 1.5, {}, Execution{}};
+  failed.failure->faults = {rpc};
+  failed.failure->output = "told";
+  failed.failure->detail = "password=hunter2";
   OutcomeId refused = 0;
   {
     auto store = open();
@@ -175,13 +185,13 @@ TEST_F(Store, KeepsOutcomesDocumentsAndResults) {
     EXPECT_NE(store->outcome("status:503").value(), refused);
     ASSERT_TRUE(store->set_progress({"checkout", false}).ok());
     ASSERT_TRUE(store->save(Saved::kMasks, "[]").ok());
-    ASSERT_TRUE(store->put_finding("a+b", "{}").ok());
-    ASSERT_TRUE(store->put_known_rpc({1, 2}, "{\"rpc\":1}").ok());
+    ASSERT_TRUE(store->put_finding("a+b", {3, true, "/root/3.json"}).ok());
+    ASSERT_TRUE(store->put_known_rpc(rpc).ok());
     ASSERT_TRUE(store->note_unordered({3, 4}).ok());
     ASSERT_TRUE(store->note_unordered({3, 4}).ok()) << "noted again";
-    ASSERT_TRUE(store->put_result(2, "{\"b\":2}").ok());
-    ASSERT_TRUE(store->put_result(1, "{\"a\":1}").ok());
-    ASSERT_TRUE(store->put_result(2, "{\"b\":3}").ok());
+    ASSERT_TRUE(store->put_result({2, 8, Verdict::kPassed, 0.5, {}, {}}).ok());
+    ASSERT_TRUE(store->put_result(skipped).ok());
+    ASSERT_TRUE(store->put_result(failed).ok()) << "replaces the row of the same number";
   }
   auto store = open();
   EXPECT_EQ(store->outcome("refused").value(), refused);
@@ -191,16 +201,35 @@ TEST_F(Store, KeepsOutcomesDocumentsAndResults) {
   EXPECT_TRUE(store->progress()->is_interrupted());
   EXPECT_EQ(store->saved(Saved::kMasks).value(), "[]");
   EXPECT_EQ(store->saved(Saved::kFiles).value(), std::nullopt);
-  EXPECT_EQ(store->finding("a+b").value(), "{}");
-  EXPECT_EQ(store->finding("a").value(), std::nullopt);
-  EXPECT_EQ(store->known_rpc({1, 2}).value(), "{\"rpc\":1}");
-  EXPECT_EQ(store->known_rpc({2, 1}).value(), std::nullopt);
+  const std::optional<FindingRow> finding = store->finding("a+b").value();
+  ASSERT_TRUE(finding.has_value());
+  EXPECT_EQ(finding->number, 3u);
+  EXPECT_EQ(finding->reproduced, true);
+  EXPECT_EQ(finding->counterexample, "/root/3.json");
+  EXPECT_FALSE(store->finding("a").value().has_value());
+  const std::optional<InjectedFault> known = store->known_rpc({1, 2}).value();
+  ASSERT_TRUE(known.has_value());
+  EXPECT_EQ(known->index, rpc.index);
+  EXPECT_EQ(known->service, "users");
+  EXPECT_FALSE(store->known_rpc({2, 1}).value().has_value());
   EXPECT_TRUE(store->is_unordered({3, 4}).value());
   EXPECT_FALSE(store->is_unordered({4, 3}).value());
   const auto results = store->results().value();
   ASSERT_EQ(results.size(), 2u);
-  EXPECT_EQ(results[0].second, "{\"a\":1}");
-  EXPECT_EQ(results[1].second, "{\"b\":3}");
+  EXPECT_EQ(results[0].number, 1u);
+  EXPECT_EQ(results[0].id, 7u);
+  EXPECT_EQ(results[0].verdict, Verdict::kPlanNotMet);
+  EXPECT_EQ(results[0].skipped->what, "execution {}");
+  EXPECT_EQ(results[0].skipped->cause, NoConclusion::kLateBody);
+  EXPECT_FALSE(results[0].failure.has_value());
+  EXPECT_EQ(results[1].verdict, Verdict::kFailed);
+  EXPECT_FALSE(results[1].skipped.has_value());
+  ASSERT_TRUE(results[1].failure.has_value());
+  EXPECT_EQ(results[1].failure->id, 9u);
+  EXPECT_EQ(results[1].failure->number, 2u);
+  EXPECT_EQ(results[1].failure->faults.at(0).index, rpc.index);
+  EXPECT_EQ(results[1].failure->output, "told") << "the newer row";
+  EXPECT_EQ(results[1].failure->detail, "password=[redacted]") << "nothing secret is kept";
   ASSERT_TRUE(store->forget_search().ok());
   EXPECT_TRUE(store->results().value().empty());
   EXPECT_EQ(store->saved(Saved::kMasks).value(), "[]");
@@ -228,14 +257,14 @@ TEST_F(Store, ADirectoryThatDoesNotExistIsNamed) {
 
 TEST_F(Store, AnotherMajorVersionIsRefused) {
   open().reset();
+  const std::string other = std::to_string(SearchStore::kMajor + 1) + ".0";
+  const std::string sql = "UPDATE meta SET value = '" + other + "' WHERE key = 'version'";
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(db, "UPDATE meta SET value = '3.0' WHERE key = 'version'", nullptr,
-                         nullptr, nullptr),
-            SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(db);
   const std::string error = open_error();
-  EXPECT_NE(error.find("version 3.0"), std::string::npos) << error;
+  EXPECT_NE(error.find("version " + other), std::string::npos) << error;
   EXPECT_NE(error.find("move the file away"), std::string::npos) << error;
 }
 

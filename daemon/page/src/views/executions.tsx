@@ -1,6 +1,6 @@
 // Every execution, in the order in which they ran, with one outcome for each RPC.
 import { useMemo } from "preact/hooks";
-import { callWords, isFailure, outcomeWords, type Executions as Columns, type Test } from "../data";
+import { callWords, type Executions as Columns, type Test } from "../data";
 import { CallName, counted, duration, oneLine, Verdict } from "../parts";
 import { go, type State } from "../store";
 import { VirtualRows } from "../virtual";
@@ -15,7 +15,7 @@ export function ExecutionsView({ state }: { state: State }) {
 }
 
 function faultWords(test: Test, columns: Columns, row: number): string {
-  return columns.faultsOf(row).map(([call, fault]) => `${callWords(test.calls[call])}: ${test.outcomes[fault]}`).join(" + ");
+  return columns.faultsOf(row).map(([call, fault]) => `${callWords(test.calls[call])}: ${test.outcomes[fault]?.text}`).join(" + ");
 }
 
 function OneTest({ state, test, columns }: { state: State; test: Test; place: number; columns: Columns }) {
@@ -28,7 +28,7 @@ function OneTest({ state, test, columns }: { state: State; test: Test; place: nu
       if (verdict && verdicts[columns.verdict[row]!] !== verdict) continue;
       const faults = service || fault ? columns.faultsOf(row) : [];
       if (service && !faults.some(([call]) => test.calls[call]?.service === service || test.calls[call]?.caller === service)) continue;
-      if (fault && !faults.some(([, place]) => test.outcomes[place] === fault)) continue;
+      if (fault && !faults.some(([, place]) => test.outcomes[place]?.text === fault)) continue;
       if (wanted && !`${columns.number[row]} ${faultWords(test, columns, row)}`.toLowerCase().includes(wanted)) continue;
       out.push(row);
     }
@@ -49,7 +49,7 @@ function OneTest({ state, test, columns }: { state: State; test: Test; place: nu
               <a class="number" href={`#view=executions&execution=${number}`} onClick={(event) => { event.preventDefault(); go({ execution: number }, true); }}>{number}</a>
               <Verdict verdict={verdicts[columns.verdict[row]!] ?? "?"} />
               <span class="took">{duration(columns.ms[row]!)}</span>
-              <span class="strip" aria-hidden="true">{columns.rpcsOf(row).slice(0, mostCells).map(([, outcome]) => <i class={isFailure(test.outcomes[outcome] ?? "") ? "bad" : "good"} />)}</span>
+              <span class="strip" aria-hidden="true">{columns.rpcsOf(row).slice(0, mostCells).map(([, outcome]) => <i class={test.outcomes[outcome]?.failed ? "bad" : "good"} />)}</span>
               <span class="clip" title={oneLine(faultWords(test, columns, row))}>{oneLine(faultWords(test, columns, row))}</span>
             </div>
           );
@@ -75,7 +75,7 @@ function One({ test, columns, row }: { test: Test; columns: Columns; row: number
             <tr>
               <td><CallName test={test} call={call} /></td>
               <td>{oneLine(reference.get(call) ?? "not made")}</td>
-              <td>{faults.has(call) && <span class="injected">{"\u26a1"} </span>}<span class={isFailure(test.outcomes[outcome] ?? "") ? "failed" : ""}>{oneLine(outcomeWords(test.outcomes[outcome] ?? ""))}</span></td>
+              <td>{faults.has(call) && <span class="injected">{"\u26a1"} </span>}<span class={test.outcomes[outcome]?.failed ? "failed" : ""}>{oneLine(test.outcomes[outcome]?.words ?? "")}</span></td>
             </tr>
           ))}
         </tbody>

@@ -1,6 +1,6 @@
 // Every RPC with every fault: passes, fails, redundant, not reached, left out.
 import { useMemo, useState } from "preact/hooks";
-import { callWords, outcomeWords, type Cell, type Test } from "../data";
+import { callWords, type Cell, type Test } from "../data";
 import { CallName, counted, oneLine, Verdict } from "../parts";
 import { go, type State } from "../store";
 import { VirtualRows } from "../virtual";
@@ -48,7 +48,7 @@ function OneMatrix({ state, test, place }: { state: State; test: Test; place: nu
     const words = `${callWords(row)} ${state.sites[place]?.[call]?.text ?? ""}`.toLowerCase();
     return !wanted || words.includes(wanted);
   });
-  const columns = fault ? faults.filter((row) => test.outcomes[row] === fault) : faults;
+  const columns = fault ? faults.filter((row) => test.outcomes[row]?.text === fault) : faults;
   const template = `minmax(260px, 1fr) minmax(120px, 220px) repeat(${columns.length}, 74px)`;
   const left = [
     ...test.rpcs.untested.map(({ rpc, reason }) => ({ rpc, reason: `not tested: ${reason}` })),
@@ -66,7 +66,7 @@ function OneMatrix({ state, test, place }: { state: State; test: Test; place: nu
           head={
             <div class="matrix-row head" style={{ gridTemplateColumns: template }}>
               <span>RPC</span><span>call site</span>
-              {columns.map((row) => <span class="column" title={test.outcomes[row]}>{oneLine(outcomeWords(test.outcomes[row] ?? ""))}</span>)}
+              {columns.map((row) => <span class="column" title={test.outcomes[row]?.text}>{oneLine(test.outcomes[row]?.words ?? "")}</span>)}
             </div>
           }
           row={(at, top) => {
@@ -81,7 +81,7 @@ function OneMatrix({ state, test, place }: { state: State; test: Test; place: nu
                   const kind = kindOf(cell);
                   const sum = cell[2] + cell[3] + cell[4] + cell[5] + cell[6];
                   return (
-                    <button type="button" class={`cell ${kind}`} onClick={() => setOpen(cell)} aria-label={`${callWords(test.calls[call])}, ${test.outcomes[row]}: ${signs[kind].words}`}>
+                    <button type="button" class={`cell ${kind}`} onClick={() => setOpen(cell)} aria-label={`${callWords(test.calls[call])}, ${test.outcomes[row]?.text}: ${signs[kind].words}`}>
                       {signs[kind].sign}{sum > 1 ? ` ${sum}` : ""}
                     </button>
                   );
@@ -108,7 +108,7 @@ function CellDetail({ test, cell, close }: { test: Test; cell: Cell; close: () =
   return (
     <div class="cell-detail" role="status">
       <button type="button" class="close" onClick={close} aria-label="Close">{"\u00d7"}</button>
-      <p><CallName test={test} call={call} /> <span class="injected">{"\u26a1"} {oneLine(test.outcomes[fault] ?? "")}</span></p>
+      <p><CallName test={test} call={call} /> <span class="injected">{"\u26a1"} {oneLine(test.outcomes[fault]?.text ?? "")}</span></p>
       <p>
         {passed} passed, {failed} failed, {redundant} redundant, {inconclusive} without a conclusion, {open} not reached.
         {example > 0 && <> {least === 1 ? "Alone" : `With ${least - 1} more`}: <Verdict verdict={verdict} /> in execution <a href={`#view=executions&execution=${example}`} onClick={(event) => { event.preventDefault(); go({ view: "executions", execution: example }); }}>{example}</a>.</>}

@@ -1,4 +1,4 @@
-#include "daemon/agents/call_name.h"
+#include "daemon/model/call_name.h"
 
 #include "core/grpc/call.h"
 #include "core/http2/frame.h"
