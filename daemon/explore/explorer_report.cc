@@ -1,30 +1,16 @@
-// The findings of an exploration: loading earlier ones from the store, their replay, their
-// counterexample files, and the report at the end.
+// The report of an exploration: what an earlier session of the same search has kept for it, and what is said at the end.
 #include <algorithm>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "core/fault/attempts.h"
-#include "daemon/base/fail_point.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/lane/not_forked.h"
-#include "daemon/model/counterexample.h"
-#include "daemon/report/counterexample_json.h"
 #include "daemon/report/finding_text.h"
-#include "daemon/report/observed.h"
-#include "daemon/report/refusals.h"
-#include "daemon/report/tested.h"
 #include "daemon/report/text.h"
 #include "daemon/report/unexplained.h"
 #include "daemon/report/variation.h"
 #include "daemon/report/words.h"
 
 namespace filibuster {
-namespace {
-
-namespace fs = std::filesystem;
-
-}  // namespace
 
 Result<void> Explorer::load_results() {
   if (auto loaded = evidence_.load(); !loaded) return loaded;
