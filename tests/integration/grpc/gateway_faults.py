@@ -84,7 +84,8 @@ def check_silence(project, gateway, stub, **members):
     """Ends with the deadline of its call, whether the server saw it or not."""
     run, seen = explore(project, gateway, say("silent", stub), ["timeout", "timeout:after"], "Double", **members)
     count = "count 0 [] 1,2,3,4,\n"
-    assert seen[0] == count + "double 0 [] 2\n" + count and "plan not met" not in run.output, run
+    # On a busy machine an execution may be run again: its request is not held for longer than 0.1 s.
+    assert seen[0] == count + "double 0 [] 2\n" + count and not run.test["skipped"], run
     answered = ("count", "0", "1,2,3,4,")
     assert [codes(printed) for printed in seen[1:]] == [[answered, ("double", "4", "0"), answered]] * 2, seen
 
