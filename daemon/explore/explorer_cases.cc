@@ -134,7 +134,8 @@ void Explorer::note_cases() {
       row.state = CaseState::kInconclusive;
       row.reason = redact(reasons[comes_alone ? *tally->alone : *tally->abandoned]);
     } else if (counts(tally->left_out, AbstractState::kLeftOut)) {
-      const std::string seen = appearance_text(describe_rpc(as_record(tally->fault), masks_));
+      const std::string seen =
+          varies_.appearance_text(describe_rpc(as_record(tally->fault), varies_.masks()));
       skip(redact("it did not come when it was to have this fault" +
                   (seen.empty() ? "" : " (" + seen + ")")));
     } else {
@@ -143,7 +144,7 @@ void Explorer::note_cases() {
   };
   for (Tally& tally : tallies) {
     const std::string rpc =
-        redact(describe_rpc(as_record(tally.fault), masks_) + tally.fault.query);
+        redact(describe_rpc(as_record(tally.fault), varies_.masks()) + tally.fault.query);
     tally.row.name =
         rpc +
         (tally.fault.call_site.empty() ? "" : " at " + frame_without_line(tally.fault.call_site)) +

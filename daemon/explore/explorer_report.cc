@@ -14,9 +14,9 @@ namespace filibuster {
 
 Result<void> Explorer::load_results() {
   if (auto loaded = evidence_.load(); !loaded) return loaded;
-  if (auto loaded = load_appearances(); !loaded) return loaded;
+  if (auto loaded = varies_.load_appearances(); !loaded) return loaded;
   if (auto loaded = load_sent_again(); !loaded) return loaded;
-  if (auto loaded = load_drifts(); !loaded) return loaded;
+  if (auto loaded = drifts_.load(); !loaded) return loaded;
   auto rows = store_->results();
   if (!rows) return rows.error();
   for (search::ResultRow& row : rows.value()) {
@@ -47,7 +47,7 @@ Result<void> Explorer::found(const Execution& failure, const std::vector<Planned
     if (!again) return again.error();
     return std::optional(is_failure(again->judgement.verdict));
   };
-  return findings_.tell(failure, replay, {to_config_text(masks_), hang_limit_});
+  return findings_.tell(failure, replay, {to_config_text(varies_.masks()), hang_limit_});
 }
 
 // Fills report.pruned_unlike: executions that are redundant only because an answer was taken as another
@@ -102,7 +102,15 @@ void Explorer::finish_report() {
         ", too (default set)");
   report.default_faults = config_.faults.empty();
   report.findings = findings_.so_far();
-  note_doubts();
+  report.again = drifts_.again();
+  // Which findings and how many executions are in doubt.
+  for (Drift& drift : report.again.drifts) {
+    for (const auto& [id, result] : results_)
+      drift.executions += drift.contains(result.number) ? 1 : 0;
+    for (const Finding& finding : report.findings) {
+      if (drift.contains(finding.minimal_execution.number)) drift.findings.push_back(finding.id);
+    }
+  }
   // A resumed session has not seen the RPCs of its earlier part, so it does not know which rules matched.
   if (dispatcher_ && !exploration_.error && !exploration_.stopped && !resumed_)
     evidence_.note_unmatched_rules();
