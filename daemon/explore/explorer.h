@@ -23,6 +23,7 @@
 #include "daemon/explore/observation.h"
 #include "daemon/explore/profile.h"
 #include "daemon/explore/reference_memory.h"
+#include "daemon/explore/report_builder.h"
 #include "daemon/explore/rpc_matching.h"
 #include "daemon/explore/suspects.h"
 #include "daemon/explore/test_run.h"
@@ -140,18 +141,13 @@ class Explorer {
   void tell_where(const std::vector<InjectedFault>& then, const std::vector<InjectedFault>& now);
   Result<std::vector<PlannedRpcFault>> plan_for(const std::vector<InjectedFault>& faults) const;
   // explorer_page.cc
-  enum class WithExecutions { kNo, kYes };
   Result<void> keep_tree(const Execution& execution, const ExecutionRecord& record);
-  Result<std::shared_ptr<const PageTest>> page(const std::vector<Finding>& findings,
-                                               WithExecutions with);
   Result<void> offer_page();
-  // explorer_cases.cc
-  void note_cases();
   // Of the reference execution, and of executions whose plan was met.
   Result<void> note_met(const Observation& seen, const ExecutionRecord& record);
   void tell_execution(const Execution& execution);
   void note_repetition(const Attempt& one);
-  void note_pruned_unlike();
+  ReportBuilder builder();
   void finish_report();
   RpcLedger::Rest rest_of_search() const;
   void warn(const std::string& text);
@@ -181,12 +177,7 @@ class Explorer {
   ReferenceMemory memory_{&varies_};
   FindingsBook findings_;
   Drifts drifts_;
-  struct Ended {  // what is kept of every execution
-    uint32_t number = 0;
-    Verdict verdict = Verdict::kPassed;
-    float seconds = 0;
-  };
-  std::unordered_map<search::AbstractId, Ended> results_;
+  EndedExecutions results_;
   std::set<uint32_t> trees_;  // numbers of the executions whose trees are in the store
   std::chrono::steady_clock::time_point next_offer_;  // of the live page
   Suspects suspects_;

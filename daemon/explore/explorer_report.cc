@@ -50,33 +50,8 @@ Result<void> Explorer::found(const Execution& failure, const std::vector<Planned
   return findings_.tell(failure, replay, {to_config_text(varies_.masks()), hang_limit_});
 }
 
-// Fills report.pruned_unlike: executions that are redundant only because an answer was taken as another
-// one (Search::unlike). One row for each newest fault, which counts its executions and shows the
-// smallest set of faults.
-void Explorer::note_pruned_unlike() {
-  std::map<std::pair<Hash128, search::OutcomeId>, size_t> rows;
-  std::vector<PrunedUnlike>& out = exploration_.report.pruned_unlike;
-  for (const search::Unlike& unlike : dispatcher_->search().unlike()) {
-    const search::AbstractExecution pruned = dispatcher_->search().describe(unlike.id);
-    if (pruned.faults.empty()) continue;
-    const search::PlannedFault& newest = pruned.faults.back();
-    const auto [row, added] = rows.emplace(std::pair(newest.index, newest.fault), out.size());
-    if (!added) ++out[row->second].executions;
-    if (!added && out[row->second].faults.size() <= pruned.faults.size()) continue;
-    const auto faults = dispatcher_->describe(pruned);
-    const auto like = dispatcher_->describe(dispatcher_->search().describe(unlike.like));
-    const InjectedFault* rpc = dispatcher_->known().find(unlike.rpc);
-    PrunedUnlike told;
-    if (faults) told.faults = faults.value();
-    if (like) told.like = like.value();
-    if (rpc != nullptr) told.rpc = call_text(*rpc, " ");
-    if (!added) told.executions = out[row->second].executions;
-    if (added) {
-      out.push_back(std::move(told));
-    } else {
-      out[row->second] = std::move(told);
-    }
-  }
+ReportBuilder Explorer::builder() {
+  return ReportBuilder({*dispatcher_, *store_, findings_, results_, trees_, varies_});
 }
 
 // Why scheduled executions are left.
@@ -134,7 +109,12 @@ void Explorer::finish_report() {
   if (dispatcher_) report.rpcs = evidence_.tested(rest_of_search());
   tell_appearances();
   evidence_.tell(&report);
-  if (dispatcher_) note_cases();
+  if (dispatcher_) {
+    builder().add_cases(report.time_over       ? "the time (--max-time) was over before"
+                        : exploration_.stopped ? std::string(kInterruptedBefore)
+                                               : "a bound or an error ended the exploration before",
+                        &report);
+  }
   report.unexplained = group_by_cause(report.skipped);
   report.notes = evidence_.notes();
   if (std::any_of(report.variations.begin(), report.variations.end(),
@@ -149,9 +129,10 @@ void Explorer::finish_report() {
   }
   if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
   if (config_.reduce == Reduction::kOff) report.notes.push_back("reduction (ESR) was off");
-  if (dispatcher_) note_pruned_unlike();
+  if (dispatcher_) builder().add_pruned_unlike(&report);
   if (dispatcher_ && dispatcher_->search().health().ok()) {
-    if (auto made = page(report.findings, WithExecutions::kYes)) {
+    if (auto made = builder().page(report.reference, report.findings,
+                                   ReportBuilder::WithExecutions::kYes)) {
       report.page = std::move(made).value();
     } else {
       report.notes.push_back("report.html lacks the executions: " + made.error().message);
