@@ -51,7 +51,9 @@ Explorer::Explorer(SessionContext* session, Lane* lane, const TestConfig& test)
       config_(session->config),
       restart_(session->restart),
       evidence_(session, lane),
+      varies_(&test_, &session->config, [this](const MaskTable& masks) { mask(masks); }),
       findings_(session, lane, &test_),
+      drifts_(session),
       suspects_(session->suspects) {}
 
 void Explorer::warn(const std::string& text) {
@@ -78,6 +80,8 @@ Result<void> Explorer::open_store() {
     store_ = std::move(store).value();
     findings_.keep_in(store_.get());
     evidence_.keep_in(store_.get());
+    varies_.keep_in(store_.get());
+    drifts_.keep_in(store_.get());
     return {};
   };
   if (auto opened = open(); !opened) return opened;
@@ -110,12 +114,18 @@ Result<void> Explorer::open_store() {
   auto dispatcher = Dispatcher::open(config_, session_.deadline, suspects_, store_.get());
   if (!dispatcher) return dispatcher.error();
   dispatcher_ = std::move(dispatcher).value();
+  memory_.keep_in(store_.get(), dispatcher_.get());
   return load_results();
+}
+
+void Explorer::mask(const MaskTable& masks) {
+  lane_.hub().set_masks(masks);
+  if (pool_) pool_->each_further([&](Lane& lane, TestRun&) { lane.hub().set_masks(masks); });
 }
 
 Result<void> Explorer::note_met(const Observation& seen, const ExecutionRecord& record) {
   for (const RpcRecord& rpc : record.rpcs) known_answers_.insert(rpc.response);
-  return evidence_.see_met(seen, record, masks_, exploration_.report.reference);
+  return evidence_.see_met(seen, record, varies_.masks(), exploration_.report.reference);
 }
 
 Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan,
@@ -176,7 +186,7 @@ Result<bool> Explorer::run_search() {
     auto taken = take_over(job.execution);
     if (!taken) return taken.error();
     if (taken.value()) continue;
-    if (const InjectedFault* gone = given_up(job)) {
+    if (const InjectedFault* gone = varies_.given_up(job)) {
       if (auto left = leave_out(job, *gone); !left) return left.error();
       continue;
     }
@@ -190,7 +200,7 @@ Result<bool> Explorer::run_search() {
     if (auto waited = wait_for_what_comes(job, &tried.value()); !waited) return waited.error();
     if (tried->result.stopped) return false;
     if (tried->judgement.verdict == Verdict::kPlanNotMet) {
-      if (const InjectedFault* missing = did_not_come(job, tried->result.record)) {
+      if (const InjectedFault* missing = varies_.did_not_come(job, tried->result.record)) {
         if (auto left = leave_out(job, *missing); !left) return left.error();
         continue;
       }
@@ -254,7 +264,7 @@ Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attem
     row.skipped = skipped;
     exploration_.report.skipped.push_back(skipped);
     for (const InjectedFault& fault : inconclusive ? faults : std::vector<InjectedFault>())
-      evidence_.had_no_conclusion(describe_rpc(as_record(fault), masks_));
+      evidence_.had_no_conclusion(describe_rpc(as_record(fault), varies_.masks()));
   }
   if (is_failure(execution.verdict)) {
     execution.output = with_service_logs(attempt.output, attempt.result);
@@ -276,11 +286,12 @@ Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attem
   } else {
     const ExecutionRecord& record = attempt.result.record;
     note_appearances(record);
-    if (auto kept = keep_appearances(); !kept) return kept;
+    if (auto kept = varies_.keep_appearances(); !kept) return kept;
     if (auto noted = note_sent_again(record); !noted) return noted;
-    if (auto learned = dispatcher_->known().learn(record, masks_, unstable_); !learned)
+    if (auto learned = dispatcher_->known().learn(record, varies_.masks(), varies_.unstable());
+        !learned)
       return learned;
-    auto seen = dispatcher_->observe(record, unstable_, masks_);
+    auto seen = dispatcher_->observe(record, varies_.unstable(), varies_.masks());
     if (!seen) return seen.error();
     if (auto noted = note_met(seen.value(), record); !noted) return noted;
     if (auto done = dispatcher_->conclude(execution.id, seen->rpcs); !done) return done;
@@ -350,7 +361,7 @@ Exploration Explorer::explore() {
       evidence_.note("nothing to explore: " + exploration_.report.nothing_to_explore);
     }
     exploration_.stopped = !ended;
-    if (auto kept = keep_appearances(true); !kept) return kept;
+    if (auto kept = varies_.keep_appearances(true); !kept) return kept;
     // A search that met a bound is finished, too: the next run of the same command begins anew. What the
     // time did not suffice for is left to the next run.
     if (ended && !exploration_.report.time_over) {

@@ -15,15 +15,19 @@
 #include <vector>
 
 #include "daemon/explore/dispatcher.h"
+#include "daemon/explore/drifts.h"
 #include "daemon/explore/evidence.h"
 #include "daemon/explore/findings_book.h"
 #include "daemon/explore/lane_pool.h"
 #include "daemon/explore/nondeterminism.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/profile.h"
+#include "daemon/explore/reference_memory.h"
+#include "daemon/explore/report_builder.h"
 #include "daemon/explore/rpc_matching.h"
 #include "daemon/explore/suspects.h"
 #include "daemon/explore/test_run.h"
+#include "daemon/explore/variability.h"
 #include "daemon/model/test_report.h"
 #include "daemon/store/store.h"
 
@@ -36,14 +40,6 @@ struct Exploration {
   std::optional<Error> error;  // environment: nothing further can be concluded
   bool stopped = false;        // the user stopped it; the same command resumes it
   bool resumed = false;        // it went on where an interrupted session stopped
-};
-
-// What differs between two executions of one plan.
-struct Differences {
-  std::vector<std::string> what;
-  size_t answers = 0;  // of these: the answer is another one, with the same status
-  // RPCs that the second lacks (""), or whose outcome was this one in the first alone.
-  std::vector<std::pair<Hash128, std::string>> lost;
 };
 
 class Explorer {
@@ -59,14 +55,11 @@ class Explorer {
 
  private:
   Result<void> make_run();
+  void mask(const MaskTable& masks);  // on every lane
   Result<void> open_store();
   Result<void> load_results();
-  // explorer_resume.cc. The two comparisons return what differs; "": nothing.
-  Result<std::string> files_changed();
-  Result<std::string> reference_changed(const ExecutionRecord& record);
-  Result<void> keep_reference(const ExecutionRecord& record);
-  Result<std::map<std::string, std::string>> reference_texts(const ExecutionRecord& whole);
-  Result<Differences> reference_differences(const ExecutionRecord& record);
+  // explorer_resume.cc
+  Result<std::string> files_changed();  // what differs; "": nothing
   std::map<std::string, std::string> files_by_hand() const;
   Result<void> keep_files();
   Result<void> note_changed_files();
@@ -82,9 +75,6 @@ class Explorer {
   void warn_of_services_without_agent(const ExecutionRecord& record);
   void note_calls_without_end(const ExecutionRecord& record);
   Result<bool> take_reference(const ExecutionResult& result);
-  Result<void> mask(const std::vector<NondeterminismRule>& rules);
-  Result<void> load_masks();
-  Result<void> store_masks();
   // explorer_learning.cc
   struct Lesson {  // what varied between executions of the same plan
     std::vector<NondeterminismRule> rules;
@@ -106,16 +96,8 @@ class Explorer {
   // explorer_sometimes.cc
   Result<bool> tell_apart(const Nondeterminism& found, std::vector<ExecutionResult>* runs);
   void note_appearances(const ExecutionRecord& record);
-  void comes_again(const ExecutionRecord& record, Hash128 index);
-  Result<void> keep_appearances(bool all = false);
-  Result<void> load_appearances();
-  size_t reference_to_take(const std::vector<ExecutionResult>& runs) const;
-  const InjectedFault* did_not_come(const Dispatcher::Job& job,
-                                    const ExecutionRecord& record) const;
-  const InjectedFault* given_up(const Dispatcher::Job& job) const;
   Result<void> wait_for_what_comes(const Dispatcher::Job& job, Attempt* attempt);
   Result<void> leave_out(const Dispatcher::Job& job, const InjectedFault& missing);
-  std::string appearance_text(const std::string& call) const;
   void tell_appearances();
   // explorer_mutations.cc
   Result<void> allow_mutation(const std::string& index);
@@ -128,11 +110,7 @@ class Explorer {
   Result<bool> look_again_at_the_end();
   Result<bool> look_again(TestStarter::Start start);
   Result<bool> look_at(uint32_t lane, const std::function<Result<Attempt>()>& run);
-  Result<bool> note_look(uint32_t lane, uint32_t number, Differences differences);
-  Result<void> close_drift(uint32_t number);
-  Result<void> load_drifts();
   uint32_t last_seen_as_before(const Differences& differences);
-  void note_doubts();
   // As TestRun::attempt, with notes of what the executions showed.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan,
                           TestStarter::Start start = TestStarter::Start::kPlain,
@@ -153,7 +131,6 @@ class Explorer {
   // One job of the search, in the way that was found. What is doubtful is run again as a plain start;
   // `*seen_twice`: a failure was.
   Result<Attempt> attempt_job(const Dispatcher::Job& job, bool* seen_twice);
-  Result<std::string> records_differ(const ExecutionRecord& one, const ExecutionRecord& other);
   Result<void> conclude(const Dispatcher::Job& job, const Attempt& attempt);
   // Reports a failure. `seen_twice`: the failure was reproduced already, so it is not replayed.
   Result<void> found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
@@ -164,18 +141,13 @@ class Explorer {
   void tell_where(const std::vector<InjectedFault>& then, const std::vector<InjectedFault>& now);
   Result<std::vector<PlannedRpcFault>> plan_for(const std::vector<InjectedFault>& faults) const;
   // explorer_page.cc
-  enum class WithExecutions { kNo, kYes };
   Result<void> keep_tree(const Execution& execution, const ExecutionRecord& record);
-  Result<std::shared_ptr<const PageTest>> page(const std::vector<Finding>& findings,
-                                               WithExecutions with);
   Result<void> offer_page();
-  // explorer_cases.cc
-  void note_cases();
   // Of the reference execution, and of executions whose plan was met.
   Result<void> note_met(const Observation& seen, const ExecutionRecord& record);
   void tell_execution(const Execution& execution);
   void note_repetition(const Attempt& one);
-  void note_pruned_unlike();
+  ReportBuilder builder();
   void finish_report();
   RpcLedger::Rest rest_of_search() const;
   void warn(const std::string& text);
@@ -201,18 +173,14 @@ class Explorer {
   int ways_compared_ = 0;  // executions that were run both ways
 
   Evidence evidence_;
+  Variability varies_;
+  ReferenceMemory memory_{&varies_};
   FindingsBook findings_;
-  struct Ended {  // what is kept of every execution
-    uint32_t number = 0;
-    Verdict verdict = Verdict::kPassed;
-    float seconds = 0;
-  };
-  std::unordered_map<search::AbstractId, Ended> results_;
+  Drifts drifts_;
+  EndedExecutions results_;
   std::set<uint32_t> trees_;  // numbers of the executions whose trees are in the store
   std::chrono::steady_clock::time_point next_offer_;  // of the live page
   Suspects suspects_;
-  std::vector<NondeterminismRule> masks_;     // the masks that the agents use now
-  std::vector<NondeterminismRule> proposed_;  // the masks among them that this exploration found
   struct Comparison {  // of RPCs of one kind that did not come when a fault was planned for them
     uint32_t times = 0;
     bool comes_again = false;  // they came when the same plan ran without that fault
@@ -224,19 +192,9 @@ class Explorer {
     std::vector<search::ObservedRpc> rpcs;
   };
   std::map<std::vector<std::pair<Hash128, search::OutcomeId>>, Kept> kept_;
-  UnstableRpcs unstable_;
-  struct Appearances {  // of RPCs that come in some executions only
-    uint32_t executions = 0;
-    std::map<std::string, uint32_t> calls;  // by describe_rpc()
-    std::map<Hash128, uint32_t> indexes;
-    bool kept = false;  // in the store, but for what was counted since
-  } appearances_;
-  // Executions in a row in which such an RPC was to have a fault, and did not come.
-  std::map<Hash128, uint32_t> misses_;
   std::set<std::string> sent_again_;  // indexes of mutations, in hexadecimal
   uint64_t since_look_ = 0;           // executions since the reference was last looked at
   double look_seconds_ = 0;
-  uint32_t last_as_before_ = 0;  // the last execution that was as the reference execution
   std::chrono::steady_clock::time_point search_began_;
   std::map<std::string, std::string> files_;  // files of the programs -> their digests
   bool resumed_ = false;

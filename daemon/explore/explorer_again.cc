@@ -74,12 +74,12 @@ Result<bool> Explorer::look_at(uint32_t lane, const std::function<Result<Attempt
     if (one->result.stopped) return false;
     number = one->result.record.execution;
     if (times == 0) first = number;
-    exploration_.report.again.executions.push_back(number);
+    drifts_.looked(number);
     if (is_inconclusive(one->judgement.verdict)) return true;
     ExecutionRecord record = std::move(one->result.record);
     if (lane != 0 && !read_as_of_lane_0(one.value(), &record)) return true;
     if (lane == 0) note_appearances(record);
-    auto found = reference_differences(record);
+    auto found = memory_.differences(record);
     if (!found) return found.error();
     differences = std::move(found).value();
     add_failure(one->judgement, &differences.what);
@@ -100,47 +100,15 @@ Result<bool> Explorer::look_at(uint32_t lane, const std::function<Result<Attempt
         ", after the same calls: does it hold a time or a counter? `nondeterminism` names what is not to be compared");
     differences = {};
   }
-  return note_look(lane, number, std::move(differences));
-}
-
-Result<bool> Explorer::note_look(uint32_t lane, uint32_t number, Differences differences) {
-  std::vector<Drift>& drifts = exploration_.report.again.drifts;
-  const bool open = lane == 0 && !drifts.empty() && drifts.back().until == 0;
   if (differences.what.empty()) {
-    if (lane == 0) last_as_before_ = number;
-    if (auto closed = open ? close_drift(number) : Result<void>(); !closed) return closed.error();
+    if (lane != 0) return true;
+    if (auto noted = drifts_.as_before(number); !noted) return noted.error();
     return true;
   }
-  if (open) return true;  // it was told
-  Drift drift;
-  drift.after = std::max(lane == 0 ? last_as_before_ : 0, last_seen_as_before(differences));
-  drift.seen = number;
-  drift.what = std::move(differences.what);
-  if (lane != 0) {
-    for (std::string& what : drift.what) what = "on lane " + std::to_string(lane) + ": " + what;
-  }
-  warn("the application changed during the exploration: without faults, " + drift.what.front() +
-       (drift.what.size() == 1 ? "" : ", and " + std::to_string(drift.what.size() - 1) + " more") +
-       "; since execution " + std::to_string(drift.after + 1) + " at the earliest");
-  drifts.push_back(std::move(drift));
-  if (auto saved = store_->save(Saved::kDrifts, to_json(drifts)); !saved) return saved.error();
+  auto noted = drifts_.differed(lane, number, differences.what,
+                                [&] { return last_seen_as_before(differences); });
+  if (!noted) return noted.error();
   return true;
-}
-
-// The execution of this number was as the reference execution. Also called when an exploration goes on, which it does only
-// where that is so.
-Result<void> Explorer::close_drift(uint32_t number) {
-  std::vector<Drift>& drifts = exploration_.report.again.drifts;
-  if (drifts.empty() || drifts.back().until != 0) return {};
-  drifts.back().until = number;
-  return store_->save(Saved::kDrifts, to_json(drifts));
-}
-
-Result<void> Explorer::load_drifts() {
-  auto text = store_->saved(Saved::kDrifts);
-  if (!text) return text.error();
-  exploration_.report.again.drifts = drifts_from(text.value().value_or("[]"));
-  return {};
 }
 
 // The number of the last execution of the search that still showed what has changed; where several things have, of the first
@@ -159,18 +127,6 @@ uint32_t Explorer::last_seen_as_before(const Differences& differences) {
     }
   }
   return last.empty() ? 0 : *std::min_element(last.begin(), last.end());
-}
-
-// Which findings and how many executions are in doubt.
-void Explorer::note_doubts() {
-  TestReport& report = exploration_.report;
-  for (Drift& drift : report.again.drifts) {
-    for (const auto& [id, result] : results_)
-      drift.executions += drift.contains(result.number) ? 1 : 0;
-    for (const Finding& finding : report.findings) {
-      if (drift.contains(finding.minimal_execution.number)) drift.findings.push_back(finding.id);
-    }
-  }
 }
 
 }  // namespace filibuster

@@ -22,7 +22,7 @@ void Explorer::begin_lanes() {
   options.lanes = lanes;
   options.prepare = [this](Lane& lane) {
     // compile_masks() has succeeded for these rules before.
-    if (auto table = compile_masks(masks_)) lane.hub().set_masks(*table.value());
+    if (auto table = compile_masks(varies_.masks())) lane.hub().set_masks(*table.value());
     lane.hub().set_hang_limit(hang_limit_);
   };
   options.compare = [this](const Attempt& sample) -> std::string {
@@ -33,7 +33,7 @@ void Explorer::begin_lanes() {
              " (" + judgement.detail + ")";
     ExecutionRecord record = sample.result.record;
     read_as_of_lane_0(sample, &record);
-    auto differs = records_differ(plain_.record, record);
+    auto differs = memory_.differ(plain_.record, record);
     return differs ? differs.value() : differs.error().message;
   };
   pool_ = std::make_unique<LanePool>(std::move(options));

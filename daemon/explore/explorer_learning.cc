@@ -121,7 +121,7 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
     if (count == 1) continue;
     std::vector<const ExecutionRecord*> records;
     for (const ExecutionResult& one : runs) records.push_back(&one.record);
-    found = find_nondeterminism(records, masks_, config_.index_parts, field_names());
+    found = find_nondeterminism(records, varies_.masks(), config_.index_parts, field_names());
     if (!found.proposed.empty() || !found.unstable.lasting().empty()) break;
   }
   lesson.unstable = found.unstable.lasting();
@@ -171,7 +171,7 @@ Result<bool> Explorer::learn(const Dispatcher::Job& job, Attempt* attempt) {
   const bool drifted =
       std::any_of(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
         return differs_by_values(*missing, rpc) && !expected.contains(rpc.index) &&
-               unstable_.find(rpc) == nullptr;
+               varies_.unstable().find(rpc) == nullptr;
       });
   Comparison& compared = compared_[kind_of_fault(*missing)];
   if (compared.times < (drifted ? kComparisons : 1)) {
@@ -255,19 +255,15 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
   results_.clear();
   exploration_.report.skipped.clear();
 
-  std::vector<NondeterminismRule> rules = masks_;
-  rules.insert(rules.end(), lesson.rules.begin(), lesson.rules.end());
-  if (auto masked = mask(rules); !masked) return masked;
-  proposed_.insert(proposed_.end(), lesson.rules.begin(), lesson.rules.end());
-  unstable_.add(lesson.unstable);
-  std::vector<Variation>& variations = exploration_.report.variations;
+  if (auto masked = varies_.mask_further(lesson.rules); !masked) return masked;
+  varies_.add(lesson.unstable);
   for (const Variation& variation : lesson.variations) {
-    variations.push_back(variation);
+    varies_.add(variation);
     warn(to_line(variation));
   }
   if (auto begun = dispatcher_->begin_anew(); !begun) return begun;
   if (auto allowed = allow_mutations(); !allowed) return allowed;
-  if (auto done = store_masks(); !done) return done;
+  if (auto done = varies_.save(); !done) return done;
   if (reference) return dispatcher_->take_over(search::kReference, reference->rpcs);
   lane_.hub().report_fields(true);
   auto run = reference_execution("the reference execution with masks learned under faults");
@@ -278,7 +274,7 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
     return {};
   }
   plain_ = {run.value()->pid, run.value()->record};
-  last_as_before_ = run.value()->record.execution;
+  drifts_.begin_with(run.value()->record.execution);
   auto taken = take_reference(*run.value());
   return taken.ok() ? Result<void>{} : taken.error();
 }

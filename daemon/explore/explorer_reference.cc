@@ -21,48 +21,6 @@ constexpr size_t kTold = 20;  // variations shown as warnings; the report has al
 
 }  // namespace
 
-Result<void> Explorer::mask(const std::vector<NondeterminismRule>& rules) {
-  auto table = compile_masks(rules);
-  if (!table) {
-    return Error{"what varies between executions of test '" + test_.name +
-                 "' needs more masks than there may be: " + table.error().message +
-                 "; write broader rules into the configuration"};
-  }
-  lane_.hub().set_masks(*table.value());
-  if (pool_)
-    pool_->each_further([&](Lane& lane, TestRun&) { lane.hub().set_masks(*table.value()); });
-  masks_ = rules;
-  return {};
-}
-
-// Loads the masks of the interrupted session: its indexes were formed with them.
-Result<void> Explorer::load_masks() {
-  auto masks = store_->saved(Saved::kMasks);
-  if (!masks) return masks.error();
-  auto unstable = store_->saved(Saved::kUnstable);
-  if (!unstable) return unstable.error();
-  auto variations = store_->saved(Saved::kVariations);
-  if (!variations) return variations.error();
-  auto proposed = store_->saved(Saved::kProposedMasks);
-  if (!proposed) return proposed.error();
-  if (unstable.value()) {
-    auto known = UnstableRpcs::from_json(*unstable.value());
-    if (!known) return known.error();
-    unstable_ = std::move(known).value();
-  }
-  exploration_.report.variations = variations_from(variations.value().value_or(""));
-  exploration_.report.proposed_masks = proposed.value().value_or("");
-  if (!exploration_.report.proposed_masks.empty()) {
-    auto found = parse_nondeterminism(exploration_.report.proposed_masks);
-    if (!found) return found.error();
-    proposed_ = std::move(found).value();
-  }
-  if (!masks.value()) return mask(config_.nondeterminism);
-  auto rules = parse_nondeterminism(*masks.value());
-  if (!rules) return rules.error();
-  return mask(rules.value());
-}
-
 // nullopt: the session was stopped, or the test of a suite has nothing to explore.
 Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::string& which) {
   auto run = run_->reference([this](const Attempt& one) {
@@ -109,11 +67,11 @@ Result<bool> Explorer::repeat_reference(size_t count, std::vector<ExecutionResul
 
 // Compares the runs, masks what varies, runs them again, until nothing new varies. False: stopped.
 Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs) {
-  TestReport& report = exploration_.report;
   for (int round = 0;; ++round) {
     std::vector<const ExecutionRecord*> records;
     for (const ExecutionResult& run : *runs) records.push_back(&run.record);
-    Nondeterminism found = find_nondeterminism(records, masks_, config_.index_parts, field_names());
+    Nondeterminism found =
+        find_nondeterminism(records, varies_.masks(), config_.index_parts, field_names());
     if (found.proposed.empty() && found.too_broad.empty()) {
       const size_t before = runs->size();
       auto more = tell_apart(found, runs);
@@ -121,7 +79,7 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
       if (runs->size() > before) {
         records.clear();
         for (const ExecutionResult& run : *runs) records.push_back(&run.record);
-        found = find_nondeterminism(records, masks_, config_.index_parts, field_names());
+        found = find_nondeterminism(records, varies_.masks(), config_.index_parts, field_names());
       }
     }
     if (!found.too_broad.empty()) {
@@ -129,56 +87,31 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
       for (const std::string& why : found.too_broad) text += "\n  - " + why;
       return Error{text};
     }
-    for (Variation& variation : found.variations) {
-      const bool known = std::any_of(
-          report.variations.begin(), report.variations.end(), [&](const Variation& other) {
-            return other.rpc == variation.rpc && other.what == variation.what &&
-                   (other.effect == variation.effect ||
-                    variation.effect == Variation::Effect::kMasked);
-          });
-      if (!known) report.variations.push_back(std::move(variation));
-    }
-    unstable_.add(found.unstable);
+    varies_.add(found);
     if (found.proposed.empty()) break;
     if (round == kMaskRounds) {
       // An RPC in which other fields differ after every round of masks is not masked further.
       for (const NondeterminismRule& rule : found.proposed) {
-        report.variations.push_back(
-            {rule.caller + " -> " + rule.service + " " + rule.method + " " + rule.path,
-             "other fields in every comparison", Variation::Effect::kNotFaulted, "", "", false});
-        filibuster::leave_out(rule, "other fields of it vary in every comparison", &unstable_);
+        varies_.add(Variation{
+            rule.caller + " -> " + rule.service + " " + rule.method + " " + rule.path,
+            "other fields in every comparison", Variation::Effect::kNotFaulted, "", "", false});
+        varies_.leave_out(rule, "other fields of it vary in every comparison");
       }
       break;
     }
-    proposed_.insert(proposed_.end(), found.proposed.begin(), found.proposed.end());
-    std::vector<NondeterminismRule> rules = masks_;
-    rules.insert(rules.end(), found.proposed.begin(), found.proposed.end());
-    if (auto masked = mask(rules); !masked) return masked.error();
+    if (auto masked = varies_.mask_further(found.proposed); !masked) return masked.error();
     runs->clear();
     auto again = repeat_reference(config_.bounds.reference_executions, runs);
     if (!again || !again.value()) return again;
   }
-  for (size_t i = 0; i < report.variations.size() && i < kTold; ++i)
-    warn(to_line(report.variations[i]));
-  if (report.variations.size() > kTold) {
-    warn(std::to_string(report.variations.size() - kTold) +
+  const std::vector<Variation>& variations = varies_.variations();
+  for (size_t i = 0; i < variations.size() && i < kTold; ++i) warn(to_line(variations[i]));
+  if (variations.size() > kTold) {
+    warn(std::to_string(variations.size() - kTold) +
          " more things vary between executions without faults: see the report");
   }
-  if (auto stored = store_masks(); !stored) return stored.error();
+  if (auto stored = varies_.save(); !stored) return stored.error();
   return true;
-}
-
-Result<void> Explorer::store_masks() {
-  TestReport& report = exploration_.report;
-  if (!proposed_.empty()) report.proposed_masks = to_config_text(proposed_);
-  for (const auto& [key, value] :
-       {std::pair<Saved, std::string>{Saved::kMasks, to_config_text(masks_)},
-        {Saved::kUnstable, unstable_.to_json()},
-        {Saved::kVariations, to_json(report.variations)},
-        {Saved::kProposedMasks, report.proposed_masks}}) {
-    if (auto saved = store_->save(key, value); !saved) return saved;
-  }
-  return {};
 }
 
 Result<bool> Explorer::run_reference() {
@@ -186,8 +119,8 @@ Result<bool> Explorer::run_reference() {
   const bool resumed = dispatcher_->has_begun();
   const uint32_t count = resumed ? 1 : config_.bounds.reference_executions;
   if (resumed) {
-    if (auto loaded = load_masks(); !loaded) return loaded.error();
-  } else if (auto masked = mask(config_.nondeterminism); !masked) {
+    if (auto loaded = varies_.load_masks(); !loaded) return loaded.error();
+  } else if (auto masked = varies_.mask_as_configured(); !masked) {
     return masked.error();
   }
   std::vector<ExecutionResult> runs;
@@ -204,13 +137,13 @@ Result<bool> Explorer::run_reference() {
   lane_.hub().report_fields(false);
   if (!done || !done.value()) return done;
   if (resumed) {
-    auto why = reference_changed(runs.back().record);
+    auto why = memory_.changed(runs.back().record, files_by_hand());
     if (!why) return why.error();
     // The difference may be one that varies by itself and was not noticed: then a repetition may be
     // equal to the stored reference.
     if (!why.value().empty()) {
       if (done = repeat_reference(2, &runs); !done || !done.value()) return done;
-      why = reference_changed(runs.back().record);
+      why = memory_.changed(runs.back().record, files_by_hand());
       if (!why) return why.error();
     }
     if (!why.value().empty()) {
@@ -220,11 +153,10 @@ Result<bool> Explorer::run_reference() {
   }
   exploration_.report.reference_executions = resumed ? count : static_cast<uint32_t>(runs.size());
   plain_ = {runs.back().pid, runs.back().record};
-  last_as_before_ = runs.back().record.execution;
   for (const ExecutionResult& run : runs) note_appearances(run.record);
-  if (auto kept = keep_appearances(); !kept) return kept.error();
-  if (auto closed = close_drift(last_as_before_); !closed) return closed.error();
-  return take_reference(runs[resumed ? 0 : reference_to_take(runs)]);
+  if (auto kept = varies_.keep_appearances(); !kept) return kept.error();
+  if (auto closed = drifts_.as_before(runs.back().record.execution); !closed) return closed.error();
+  return take_reference(runs[resumed ? 0 : varies_.reference_to_take(runs)]);
 }
 
 // With coverage the services are started anew here. The reference execution is then repeated, so that
@@ -270,13 +202,14 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   for (const std::string& text : evidence_.unknown_services(result.record)) warn(text);
   exploration_.report.reference = result.record.rpcs;
   const UnstableRpcs none;
-  if (auto learned = dispatcher_->known().learn(result.record, masks_,
-                                                unstable_.has_recurring() ? unstable_ : none);
+  if (auto learned = dispatcher_->known().learn(
+          result.record, varies_.masks(),
+          varies_.unstable().has_recurring() ? varies_.unstable() : none);
       !learned)
     return learned.error();
   run_->set_usual_acts(retries::count_acts(result.record, config_.retries.mutations));
   if (auto noted = note_sent_again(result.record); !noted) return noted.error();
-  auto seen = dispatcher_->observe(result.record, unstable_, masks_);
+  auto seen = dispatcher_->observe(result.record, varies_.unstable(), varies_.masks());
   if (!seen) return seen.error();
   if (auto noted = note_met(seen.value(), result.record); !noted) return noted.error();
   if (std::none_of(seen->rpcs.begin(), seen->rpcs.end(),
@@ -310,7 +243,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   lane_.hub().set_hang_limit(hang_limit_);
   if (dispatcher_->has_begun()) return true;
   seconds_.push_back(static_cast<float>(seconds));
-  if (auto kept = keep_reference(result.record); !kept) return kept.error();
+  if (auto kept = memory_.keep(result.record, files_by_hand()); !kept) return kept.error();
   if (auto done = dispatcher_->conclude(search::kReference, seen->rpcs); !done) return done.error();
   return true;
 }

@@ -14,9 +14,9 @@ namespace filibuster {
 
 Result<void> Explorer::load_results() {
   if (auto loaded = evidence_.load(); !loaded) return loaded;
-  if (auto loaded = load_appearances(); !loaded) return loaded;
+  if (auto loaded = varies_.load_appearances(); !loaded) return loaded;
   if (auto loaded = load_sent_again(); !loaded) return loaded;
-  if (auto loaded = load_drifts(); !loaded) return loaded;
+  if (auto loaded = drifts_.load(); !loaded) return loaded;
   auto rows = store_->results();
   if (!rows) return rows.error();
   for (search::ResultRow& row : rows.value()) {
@@ -47,36 +47,11 @@ Result<void> Explorer::found(const Execution& failure, const std::vector<Planned
     if (!again) return again.error();
     return std::optional(is_failure(again->judgement.verdict));
   };
-  return findings_.tell(failure, replay, {to_config_text(masks_), hang_limit_});
+  return findings_.tell(failure, replay, {to_config_text(varies_.masks()), hang_limit_});
 }
 
-// Fills report.pruned_unlike: executions that are redundant only because an answer was taken as another
-// one (Search::unlike). One row for each newest fault, which counts its executions and shows the
-// smallest set of faults.
-void Explorer::note_pruned_unlike() {
-  std::map<std::pair<Hash128, search::OutcomeId>, size_t> rows;
-  std::vector<PrunedUnlike>& out = exploration_.report.pruned_unlike;
-  for (const search::Unlike& unlike : dispatcher_->search().unlike()) {
-    const search::AbstractExecution pruned = dispatcher_->search().describe(unlike.id);
-    if (pruned.faults.empty()) continue;
-    const search::PlannedFault& newest = pruned.faults.back();
-    const auto [row, added] = rows.emplace(std::pair(newest.index, newest.fault), out.size());
-    if (!added) ++out[row->second].executions;
-    if (!added && out[row->second].faults.size() <= pruned.faults.size()) continue;
-    const auto faults = dispatcher_->describe(pruned);
-    const auto like = dispatcher_->describe(dispatcher_->search().describe(unlike.like));
-    const InjectedFault* rpc = dispatcher_->known().find(unlike.rpc);
-    PrunedUnlike told;
-    if (faults) told.faults = faults.value();
-    if (like) told.like = like.value();
-    if (rpc != nullptr) told.rpc = call_text(*rpc, " ");
-    if (!added) told.executions = out[row->second].executions;
-    if (added) {
-      out.push_back(std::move(told));
-    } else {
-      out[row->second] = std::move(told);
-    }
-  }
+ReportBuilder Explorer::builder() {
+  return ReportBuilder({*dispatcher_, *store_, findings_, results_, trees_, varies_});
 }
 
 // Why scheduled executions are left.
@@ -102,7 +77,15 @@ void Explorer::finish_report() {
         ", too (default set)");
   report.default_faults = config_.faults.empty();
   report.findings = findings_.so_far();
-  note_doubts();
+  report.again = drifts_.again();
+  // Which findings and how many executions are in doubt.
+  for (Drift& drift : report.again.drifts) {
+    for (const auto& [id, result] : results_)
+      drift.executions += drift.contains(result.number) ? 1 : 0;
+    for (const Finding& finding : report.findings) {
+      if (drift.contains(finding.minimal_execution.number)) drift.findings.push_back(finding.id);
+    }
+  }
   // A resumed session has not seen the RPCs of its earlier part, so it does not know which rules matched.
   if (dispatcher_ && !exploration_.error && !exploration_.stopped && !resumed_)
     evidence_.note_unmatched_rules();
@@ -126,7 +109,12 @@ void Explorer::finish_report() {
   if (dispatcher_) report.rpcs = evidence_.tested(rest_of_search());
   tell_appearances();
   evidence_.tell(&report);
-  if (dispatcher_) note_cases();
+  if (dispatcher_) {
+    builder().add_cases(report.time_over       ? "the time (--max-time) was over before"
+                        : exploration_.stopped ? std::string(kInterruptedBefore)
+                                               : "a bound or an error ended the exploration before",
+                        &report);
+  }
   report.unexplained = group_by_cause(report.skipped);
   report.notes = evidence_.notes();
   if (std::any_of(report.variations.begin(), report.variations.end(),
@@ -141,9 +129,10 @@ void Explorer::finish_report() {
   }
   if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
   if (config_.reduce == Reduction::kOff) report.notes.push_back("reduction (ESR) was off");
-  if (dispatcher_) note_pruned_unlike();
+  if (dispatcher_) builder().add_pruned_unlike(&report);
   if (dispatcher_ && dispatcher_->search().health().ok()) {
-    if (auto made = page(report.findings, WithExecutions::kYes)) {
+    if (auto made = builder().page(report.reference, report.findings,
+                                   ReportBuilder::WithExecutions::kYes)) {
       report.page = std::move(made).value();
     } else {
       report.notes.push_back("report.html lacks the executions: " + made.error().message);

@@ -58,7 +58,7 @@ Result<std::string> Explorer::attempts_differ(const Attempt& one, const Attempt&
   if (one.judgement.verdict != other.judgement.verdict)
     return std::string(verdict_name(one.judgement.verdict)) + " (" + one.judgement.detail +
            "), and not " + std::string(verdict_name(other.judgement.verdict));
-  return records_differ(other.result.record, one.result.record);
+  return memory_.differ(other.result.record, one.result.record);
 }
 
 // "": what was started in the way that is tried shows what the reference execution shows, or the session
@@ -71,7 +71,7 @@ Result<std::string> Explorer::why_forked_differs() {
     if (run->judgement.verdict != Verdict::kPassed)
       return "it " + std::string(verdict_name(run->judgement.verdict)) + " without faults (" +
              run->judgement.detail + ")";
-    auto differs = records_differ(plain_.record, run->result.record);
+    auto differs = memory_.differ(plain_.record, run->result.record);
     if (!differs || !differs->empty()) return differs;
   }
   return std::string();

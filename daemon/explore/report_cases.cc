@@ -3,7 +3,8 @@
 #include <unordered_map>
 
 #include "core/index/stable_identity.h"
-#include "daemon/explore/explorer.h"
+#include "daemon/explore/observation.h"
+#include "daemon/explore/report_builder.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/tested.h"
 
@@ -29,10 +30,10 @@ void note_first(std::optional<search::AbstractId>* place, search::AbstractId id)
 
 }  // namespace
 
-void Explorer::note_cases() {
-  TestReport& report = exploration_.report;
+void ReportBuilder::add_cases(const std::string& left_because, TestReport* out) const {
+  TestReport& report = *out;
   std::unordered_map<search::AbstractId, std::string> reasons;
-  if (auto rows = store_->reasons(AbstractState::kAbandoned); rows.ok())
+  if (auto rows = from_.store.reasons(AbstractState::kAbandoned); rows.ok())
     reasons.insert(rows.value().begin(), rows.value().end());
 
   // RPCs that are the same but for what an index has besides (their arguments) share a case.
@@ -42,7 +43,7 @@ void Explorer::note_cases() {
   const auto tally_of = [&](const search::PlannedFault& newest) -> Tally* {
     const auto [known, added] = by_newest.emplace(Newest{newest.index, newest.fault}, std::nullopt);
     if (added) {
-      auto fault = dispatcher_->describe(newest);
+      auto fault = from_.dispatcher.describe(newest);
       if (!fault) return nullptr;
       Tally tally;
       tally.fault = std::move(*fault);
@@ -53,19 +54,20 @@ void Explorer::note_cases() {
     }
     return known->second ? &tallies[*known->second] : nullptr;
   };
-  dispatcher_->search().each_scheduled([&](const search::Search::Scheduled& one) {
+  from_.dispatcher.search().each_scheduled([&](const search::Search::Scheduled& one) {
     Tally* tally = tally_of(one.newest);
     if (tally == nullptr) return;
     if (one.alone && !tally->alone) {
       tally->alone = one.id;
       tally->alone_state = one.state;
     }
-    if (const auto ended = results_.find(one.id); ended != results_.end())
+    if (const auto ended = from_.results.find(one.id); ended != from_.results.end())
       tally->row.seconds += ended->second.seconds;
     switch (one.state) {
       case AbstractState::kExecuted:
         ++tally->row.executions;
-        note_first(findings_.failure(one.id) != nullptr ? &tally->failed : &tally->passed, one.id);
+        note_first(from_.findings.failure(one.id) != nullptr ? &tally->failed : &tally->passed,
+                   one.id);
         break;
       case AbstractState::kAbandoned:
         ++tally->row.executions;
@@ -90,10 +92,6 @@ void Explorer::note_cases() {
     for (const InjectedFault& fault : finding.minimal)
       findings[finding_id(report.test, {fault})].push_back(finding.id);
   }
-  const std::string left_because = report.time_over ? "the time (--max-time) was over before"
-                                   : exploration_.stopped
-                                       ? std::string(kInterruptedBefore)
-                                       : "a bound or an error ended the exploration before";
   const auto judge = [&](Tally* tally) {
     FaultCase& row = tally->row;
     const auto skip = [&](const std::string& reason) {
@@ -113,7 +111,7 @@ void Explorer::note_cases() {
       return;
     }
     const bool executed = counts(tally->passed, AbstractState::kExecuted);
-    if (executed && (!comes_alone || findings_.failure(*tally->alone) == nullptr)) {
+    if (executed && (!comes_alone || from_.findings.failure(*tally->alone) == nullptr)) {
       row.state = CaseState::kPassed;
     } else if (comes_alone ? executed : tally->failed.has_value()) {
       row.findings = findings[row.id];
@@ -123,18 +121,20 @@ void Explorer::note_cases() {
     } else if (counts(tally->redundant, AbstractState::kRedundant)) {
       // It ends as the executions do that have shown all of it.
       const search::AbstractId id = comes_alone ? *tally->alone : *tally->redundant;
-      const auto because = dispatcher_->search().redundant_because(id);
+      const auto because = from_.dispatcher.search().redundant_because(id);
       row.redundant = true;
       row.state = CaseState::kPassed;
-      if (std::any_of(because.begin(), because.end(),
-                      [&](search::AbstractId one) { return findings_.failure(one) != nullptr; })) {
+      if (std::any_of(because.begin(), because.end(), [&](search::AbstractId one) {
+            return from_.findings.failure(one) != nullptr;
+          })) {
         skip("redundant: what it shows was seen in executions that fail");
       }
     } else if (counts(tally->abandoned, AbstractState::kAbandoned)) {
       row.state = CaseState::kInconclusive;
       row.reason = redact(reasons[comes_alone ? *tally->alone : *tally->abandoned]);
     } else if (counts(tally->left_out, AbstractState::kLeftOut)) {
-      const std::string seen = appearance_text(describe_rpc(as_record(tally->fault), masks_));
+      const std::string seen =
+          from_.varies.appearance_text(describe_rpc(as_record(tally->fault), from_.varies.masks()));
       skip(redact("it did not come when it was to have this fault" +
                   (seen.empty() ? "" : " (" + seen + ")")));
     } else {
@@ -143,7 +143,7 @@ void Explorer::note_cases() {
   };
   for (Tally& tally : tallies) {
     const std::string rpc =
-        redact(describe_rpc(as_record(tally.fault), masks_) + tally.fault.query);
+        redact(describe_rpc(as_record(tally.fault), from_.varies.masks()) + tally.fault.query);
     tally.row.name =
         rpc +
         (tally.fault.call_site.empty() ? "" : " at " + frame_without_line(tally.fault.call_site)) +

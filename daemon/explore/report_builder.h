@@ -1,0 +1,55 @@
+// Parts of a report that follow from what the search, the store and the findings know: what came of each RPC with each of its
+// faults, which executions were taken for equal, and the page. Nothing is changed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/result.h"
+#include "daemon/explore/dispatcher.h"
+#include "daemon/explore/findings_book.h"
+#include "daemon/explore/variability.h"
+#include "daemon/model/test_report.h"
+#include "daemon/page/data.h"
+#include "daemon/store/store.h"
+
+namespace filibuster {
+
+// What is kept of every execution.
+struct EndedExecution {
+  uint32_t number = 0;
+  Verdict verdict = Verdict::kPassed;
+  float seconds = 0;
+};
+using EndedExecutions = std::unordered_map<search::AbstractId, EndedExecution>;
+
+class ReportBuilder {
+ public:
+  struct Sources {
+    Dispatcher& dispatcher;  // looks up in the store what it does not know
+    search::SearchStore& store;
+    const FindingsBook& findings;
+    const EndedExecutions& results;
+    const std::set<uint32_t>& trees;  // numbers of the executions whose trees are in the store
+    const Variability& varies;
+  };
+  // All that is in them outlives it.
+  explicit ReportBuilder(const Sources& from) : from_(from) {}
+
+  // Every RPC with each of its faults, and what is left: `left_because` says why. `report->findings` is known.
+  void add_cases(const std::string& left_because, TestReport* report) const;
+  void add_pruned_unlike(TestReport* report) const;
+  enum class WithExecutions { kNo, kYes };
+  Result<std::shared_ptr<const PageTest>> page(const std::vector<RpcRecord>& reference,
+                                               const std::vector<Finding>& findings,
+                                               WithExecutions with) const;
+
+ private:
+  Sources from_;
+};
+
+}  // namespace filibuster
