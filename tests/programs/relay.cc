@@ -4,9 +4,10 @@
 // relay PORT [--call URL]... what failing calls lead to: [--on-failure answer503|answer500|ignore|drop|abort|segv|exit]
 // [--tolerate N failing calls] [--timeout S, 0: none] [--again: a failed call is made a second time]
 // [--lingers: it closes its connections first, and does not set SO_REUSEADDR] [--dated: its answers to failures say when]
-// [--heartbeat URL: called from a thread of its own, all the time]
+// [--heartbeat URL: called from a thread of its own, all the time; each request waits for a call that is made meanwhile]
 #include <pthread.h>
 
+#include <atomic>
 #include <csignal>
 #include <ctime>
 #include <vector>
@@ -22,6 +23,8 @@ struct Options {
   int tolerate = 0, timeout_ms = 1000;
   bool again = false, lingers = false, dated = false;
 } options;
+
+std::atomic<unsigned> beats{0};  // calls of the heartbeat that have ended
 
 // Did the call succeed?
 [[gnu::noinline]] bool call(const std::string& url) {
@@ -93,6 +96,9 @@ std::string text_of(int status, const std::string& body, const std::string& fiel
 
 // Answers one request. False: the connection ends.
 bool answer(int fd, const std::string& target) {
+  // The second one that ends from now on began behind the first, and so within this request.
+  const unsigned before = beats;
+  while (!options.heartbeat.empty() && beats - before < 2) usleep(500);
   int failed = 0;
   for (const std::string& url : calls_of(target)) {
     bool good = call(url);
@@ -161,6 +167,7 @@ void* serve(void* argument) {
 [[noreturn]] void* beat(void*) {
   for (;;) {
     call(options.heartbeat);
+    ++beats;
     usleep(5000);
   }
 }
