@@ -185,7 +185,7 @@ TEST_F(Store, KeepsOutcomesDocumentsAndResults) {
     EXPECT_NE(store->outcome("status:503").value(), refused);
     ASSERT_TRUE(store->set_progress({"checkout", false}).ok());
     ASSERT_TRUE(store->save(Saved::kMasks, "[]").ok());
-    ASSERT_TRUE(store->put_finding("a+b", {3, true, "/root/3.json"}).ok());
+    ASSERT_TRUE(store->put_finding("a+b", {3, true, "counterexamples/3.json"}).ok());
     ASSERT_TRUE(store->put_known_rpc(rpc).ok());
     ASSERT_TRUE(store->note_unordered({3, 4}).ok());
     ASSERT_TRUE(store->note_unordered({3, 4}).ok()) << "noted again";
@@ -205,7 +205,7 @@ TEST_F(Store, KeepsOutcomesDocumentsAndResults) {
   ASSERT_TRUE(finding.has_value());
   EXPECT_EQ(finding->number, 3u);
   EXPECT_EQ(finding->reproduced, true);
-  EXPECT_EQ(finding->counterexample, "/root/3.json");
+  EXPECT_EQ(finding->counterexample, "counterexamples/3.json");
   EXPECT_FALSE(store->finding("a").value().has_value());
   const std::optional<InjectedFault> known = store->known_rpc({1, 2}).value();
   ASSERT_TRUE(known.has_value());
