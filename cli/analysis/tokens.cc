@@ -317,11 +317,6 @@ Language language_of(std::string_view path) {
   return Language::kNone;
 }
 
-std::string_view language_name(Language language) {
-  constexpr std::string_view kNames[] = {"none", "Python", "JavaScript", "Java", "Go", "C++"};
-  return kNames[static_cast<size_t>(language)];
-}
-
 std::vector<Token> tokenize(std::string_view text, Language language) {
   return Tokenizer(text, language).run();
 }

@@ -13,7 +13,6 @@ enum class Language : uint8_t { kNone, kPython, kJavaScript, kJava, kGo, kCpp };
 // By the extension of the file. TypeScript counts as JavaScript, Kotlin as Java; kNone is any other
 // language.
 Language language_of(std::string_view path);
-std::string_view language_name(Language language);
 
 struct Token {
   enum class Kind : uint8_t { kWord, kNumber, kString, kPunctuation };

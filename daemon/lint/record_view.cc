@@ -134,10 +134,6 @@ std::string call_text(const Call& call, const char* between) {
          call_name(call.method, redact(call.target), call.protocol);
 }
 
-std::string site_text(const RpcRecord& rpc) {
-  return rpc.stack_text.empty() ? std::string() : " at " + rpc.stack_text.front();
-}
-
 std::string duration_text(uint64_t nanoseconds) {
   char text[32];
   const double milliseconds = static_cast<double>(nanoseconds) / 1e6;

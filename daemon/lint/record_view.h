@@ -52,8 +52,6 @@ Call describe_call(const RpcRecord& rpc);
 std::string request_text(const RpcRecord& rpc);
 // "users -> movies  GET /movies/1", with `between` after the service; credentials redacted.
 std::string call_text(const Call& call, const char* between);
-// " at users.py:31 (get)"; "" where the call site is not known.
-std::string site_text(const RpcRecord& rpc);
 // "0.4 ms", "6.0 s"
 std::string duration_text(uint64_t nanoseconds);
 

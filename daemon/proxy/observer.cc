@@ -165,8 +165,4 @@ void Observer::sent(const Pair& pair, const SentOrigin& origin) {
   if (const auto answer = calls_.sent(origin.call, pair.id)) answered(*answer);
 }
 
-void Observer::tell_nothing() {
-  tell({});
-}
-
 }  // namespace filibuster::proxy

@@ -35,7 +35,6 @@ class Observer {
   SentOrigin origin(const Writer& writer, const std::function<void(Pair*)>& settle);
   // What this thread sends next is made there.
   void tell(const SentOrigin& origin);
-  void tell_nothing();
   // Some of it was sent to the server of the pair.
   void sent(const Pair& pair, const SentOrigin& origin);
   // Pairs of Pair::given_up over which another request was sent since the last call. They may be closed already.

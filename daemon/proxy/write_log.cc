@@ -23,23 +23,6 @@ void WriteLog::add(uint32_t position, uint32_t size, const Writer& writer) {
   if (calls_.size() < kMost) calls_.insert(at, {position, size, writer});
 }
 
-Writer WriteLog::writer_at(uint32_t position) const {
-  for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
-    const int32_t behind = distance(call->position, position);
-    if (behind < 0) continue;
-    const bool reached = call->size == 0 || static_cast<uint32_t>(behind) < call->size;
-    return reached ? call->writer : Writer{};
-  }
-  return {};
-}
-
-bool WriteLog::reaches(uint32_t position) const {
-  if (calls_.empty()) return false;
-  const Call& last = calls_.back();
-  const int32_t behind = distance(last.position, position);
-  return behind < 0 || last.size == 0 || static_cast<uint32_t>(behind) < last.size;
-}
-
 std::vector<WriteLog::Piece> WriteLog::take(uint32_t at, size_t size) {
   std::vector<Piece> pieces;
   const auto put = [&pieces](size_t count, const Writer& writer) {

@@ -37,10 +37,6 @@ class WriteLog {
   // Of the `size` bytes that were read from position `at` on; neighbours of one writer are one piece. Forgets
   // what was before their end.
   std::vector<Piece> take(uint32_t at, size_t size);
-  // The writer of the byte at this position.
-  Writer writer_at(uint32_t position) const;
-  // Was the event of that position's byte seen, or that of a later one?
-  bool reaches(uint32_t position) const;
   size_t size() const { return calls_.size(); }
 
  private:

@@ -8,71 +8,69 @@ namespace {
 
 struct CauseRow {
   NoConclusion cause;
-  std::string_view key, name, advice;
+  std::string_view name, advice;
 };
 constexpr std::string_view kTellApart =
     "several RPCs have the same execution index: leave fewer parts out of it (`index`, masks), or let "
     "them differ in what they send";
 constexpr std::array kCauses = std::to_array<CauseRow>({
-    {NoConclusion::kAnswerEnded, "answer-ended", "the answer has fewer messages",
+    {NoConclusion::kAnswerEnded, "the answer has fewer messages",
      "the fault is for a message (`@3`) that its answer did not have, and the reason says after how many "
      "messages the answer ended (that of a unary call has one): name an earlier message, or restrict "
      "the rule to calls with longer answers"},
-    {NoConclusion::kBusyMachine, "busy-machine", "a busy machine",
+    {NoConclusion::kBusyMachine, "a busy machine",
      "the daemon got no processor for a second, so the fault was not injected: run the same command "
      "again while less else runs on this machine"},
-    {NoConclusion::kEventsLost, "events-lost", "lost events",
+    {NoConclusion::kEventsLost, "lost events",
      "a service made RPCs faster than the daemon could read what was reported of them: run the same "
      "command again while less else runs on this machine"},
-    {NoConclusion::kNotHeard, "not-heard", "a process that no longer reports",
+    {NoConclusion::kNotHeard, "a process that no longer reports",
      "the process runs on without its agent, so its calls are not seen (the reason names it): end it, or "
      "start its service again, and run the same command; if it happens again, set `\"restart\": \"each\"`"},
-    {NoConclusion::kOpenBefore, "open-before", "connections that are older than the session",
+    {NoConclusion::kOpenBefore, "connections that are older than the session",
      "their requests cannot be followed, and their clients were told to open new ones: run the same "
      "command again, or start these services after the daemon"},
-    {NoConclusion::kOtherValues, "other-values", "values that vary",
+    {NoConclusion::kOtherValues, "values that vary",
      "an RPC came with other values than when it was seen, and comparing executions did not show "
      "which: name them in `nondeterminism` (docs/configuration.md)"},
-    {NoConclusion::kStateInService, "state-in-service", "state in a service",
+    {NoConclusion::kStateInService, "state in a service",
      "an RPC that was seen does not come again under the same faults, so a service remembers earlier "
      "executions (a count, a cache, a circuit breaker, rows): `\"restart\": \"each\"` gives it a fresh "
      "start, a `before_execution` hook empties its store"},
-    {NoConclusion::kAfterReset, "after-reset", "retries by the library",
+    {NoConclusion::kAfterReset, "retries by the library",
      "the client made the failed call again by itself, so what was planned for the next one met "
      "another: switch the library's retries off, or inject statuses there instead of resets and "
      "refusals"},
-    {NoConclusion::kAtConnect, "at-connect", "keep-alive",
+    {NoConclusion::kAtConnect, "keep-alive",
      "the client keeps its connections, so which call opens one changes from execution to execution: "
      "set `\"restart\": \"each\"`, or switch keep-alive off for the test; instead of `refused`, inject "
      "statuses or `reset`"},
-    {NoConclusion::kFirstToConnect, "first-to-connect", "connections that are opened at once",
+    {NoConclusion::kFirstToConnect, "connections that are opened at once",
      "each call opens a connection of its own, and several do so at about the same time, so which of them a "
      "refusal meets changes from execution to execution: instead of `refused`, inject statuses or `reset`"},
-    {NoConclusion::kConnectionEnded, "connection-ended", "keep-alive",
+    {NoConclusion::kConnectionEnded, "keep-alive",
      "the server ended a kept connection while the fault was on its way: inject statuses there, or "
      "switch keep-alive off for the test"},
-    {NoConclusion::kAnsweredEarly, "answered-early", "an answer before the whole request",
+    {NoConclusion::kAnsweredEarly, "an answer before the whole request",
      "the server answered before it had all of the request, as one does that asks for a body "
      "(`Expect: 100-continue`) and does not wait for it, or that refuses it: no answer is left to hold back "
      "when the request is complete. Inject statuses there instead of `:after`, or, where the server usually "
      "waits, run the same command again while less else runs on this machine"},
-    {NoConclusion::kNoCertificateCheck, "no-certificate-check",
-     "a check of certificates that is not reached",
+    {NoConclusion::kNoCertificateCheck, "a check of certificates that is not reached",
      "`tls:certificate-expired` and `tls:unknown-ca` make the client's own check of the certificate fail, and "
      "only OpenSSL's can be made to (docs/tls.md): leave them out for this client, whose check is another or "
      "who makes none; `tls:handshake-timeout` and `tls:closed-without-notify` do not need it"},
-    {NoConclusion::kSharedIndex, "shared-index", "RPCs that nothing tells apart", kTellApart},
-    {NoConclusion::kCommandInParts, "command-in-parts", "a command in parts",
+    {NoConclusion::kSharedIndex, "RPCs that nothing tells apart", kTellApart},
+    {NoConclusion::kCommandInParts, "a command in parts",
      "it is larger than what is kept, or a transaction whose MULTI waits for its own reply (docs/redis.md): no "
      "fault can be injected there; `\"inject\": []` leaves it out"},
-    {NoConclusion::kSharedPreliminary, "shared-preliminary", "RPCs that nothing tells apart",
-     kTellApart},
-    {NoConclusion::kLateBody, "late-body", "a body that comes late",
+    {NoConclusion::kSharedPreliminary, "RPCs that nothing tells apart", kTellApart},
+    {NoConclusion::kLateBody, "a body that comes late",
      "a request was sent before its body was known, by which it is told apart: leave the payload out "
      "of the index (`\"index\": {\"payload\": false}`)"},
 });
 constexpr CauseRow kOther{
-    NoConclusion::kOther, "other", "not known",
+    NoConclusion::kOther, "not known",
     "the same faults made another execution each time: the reasons are in "
     "report.json; are RPCs in a race with each other, or with the test's end?"};
 
@@ -100,16 +98,6 @@ std::string_view what_was_seen(NoConclusion cause) {
     default:
       return "";
   }
-}
-
-std::string_view cause_key(NoConclusion cause) {
-  return row_of(cause).key;
-}
-
-NoConclusion cause_by_key(std::string_view key) {
-  const auto found = std::find_if(kCauses.begin(), kCauses.end(),
-                                  [&](const CauseRow& row) { return row.key == key; });
-  return found == kCauses.end() ? NoConclusion::kOther : found->cause;
 }
 
 std::vector<Unexplained> group_by_cause(const std::vector<Skipped>& skipped) {

@@ -15,9 +15,6 @@ namespace filibuster {
 // What the comparison of executions has shown of a planned RPC that was not issued, as a part of the
 // reason: "RPCs like it were issued, with other values each time". "": it has shown nothing.
 std::string_view what_was_seen(NoConclusion cause);
-// One word for the cause, which stays the same in later versions: "state-in-service".
-std::string_view cause_key(NoConclusion cause);
-NoConclusion cause_by_key(std::string_view key);  // kOther: it is none of these
 
 // Groups the inconclusive rows, in order of first appearance.
 std::vector<Unexplained> group_by_cause(const std::vector<Skipped>& skipped);

@@ -10,10 +10,6 @@
 
 namespace filibuster::preload {
 
-inline uint64_t nanoseconds(const timespec& t) {
-  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
-}
-
 extern constinit SharedClock g_clock;
 
 inline constexpr auto kRawCall = [](long number, auto... arguments) {

@@ -83,11 +83,6 @@ class ExchangeQueue {
     if (announced_ == tail_.load(std::memory_order_acquire)) return nullptr;
     return slots_[announced_++ % kMaxOpenExchanges];
   }
-  // The caller owns both sides. The newest exchange leaves the queue again; next_unannounced() has never
-  // given it out.
-  void unpush() {
-    tail_.store(tail_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
-  }
 
  private:
   std::atomic<uint32_t> head_{0};

@@ -49,15 +49,3 @@ int filibuster_attached_stream(int fd, unsigned stream, char* value, size_t capa
 void filibuster_attached_inner(int fd);
 
 }  // extern "C"
-
-namespace filibuster::preload {
-
-using AttachedOrigin = decltype(filibuster_attached_origin);
-using AttachedIncoming = decltype(filibuster_attached_incoming);
-using AttachedStream = decltype(filibuster_attached_stream);
-using AttachedInner = decltype(filibuster_attached_inner);
-using AttachedRequest = decltype(filibuster_attached_request);
-using AttachedAnswered = decltype(filibuster_attached_answered);
-using AttachedLost = decltype(filibuster_attached_lost);
-
-}  // namespace filibuster::preload
