@@ -25,15 +25,6 @@ constexpr std::string_view kNames[kCodes] = {
     "UNAUTHENTICATED",
 };
 
-struct Unit {
-  char letter;
-  int64_t nanoseconds;
-};
-constexpr Unit kUnits[] = {
-    {'H', 3'600'000'000'000}, {'M', 60'000'000'000}, {'S', 1'000'000'000},
-    {'m', 1'000'000},         {'u', 1'000},          {'n', 1},
-};
-
 struct HttpRow {
   uint16_t status;
   Code code;
@@ -65,20 +56,6 @@ std::optional<Method> split_path(std::string_view path) {
   const Method m{path.substr(1, slash == 0 ? 0 : slash - 1), path.substr(slash + 1)};
   if (m.service.empty() || m.method.empty()) return std::nullopt;
   return m;
-}
-
-std::optional<int64_t> parse_timeout(std::string_view text) {
-  if (text.size() < 2 || text.size() > 9) return std::nullopt;
-  int64_t value = 0;
-  for (size_t i = 0; i + 1 < text.size(); ++i) {
-    if (text[i] < '0' || text[i] > '9') return std::nullopt;
-    value = value * 10 + (text[i] - '0');
-  }
-  for (const Unit& unit : kUnits) {
-    if (unit.letter != text.back()) continue;
-    return value > INT64_MAX / unit.nanoseconds ? INT64_MAX : value * unit.nanoseconds;
-  }
-  return std::nullopt;
 }
 
 std::string_view to_name(Code code) {

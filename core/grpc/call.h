@@ -1,5 +1,5 @@
 // What gRPC says in HTTP/2's header fields (gRPC over HTTP/2, PROTOCOL-HTTP2.md): the service and
-// the method, the deadline, the status and its message.
+// the method, the status and its message.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,6 @@ struct Method {
 };
 // "/shop.CartService/GetCart". Empty: not such a path.
 std::optional<Method> split_path(std::string_view path);
-
-// grpc-timeout: at most 8 digits and a unit (H M S m u n), in nanoseconds; saturates at INT64_MAX.
-// Empty: malformed.
-std::optional<int64_t> parse_timeout(std::string_view text);
 
 // The 17 codes.
 enum class Code : uint8_t {

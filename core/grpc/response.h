@@ -1,8 +1,5 @@
 // Answers to a gRPC call that no server gave, as frames. Where they may stand: frame_writer.h.
 //
-//   trailers only       write_status with only_trailers
-//   head, then status   write_head, [messages], write_status
-//   a message           write_message; it uses up the client's window
 // No frame ends the connection, and nothing follows the trailers of a stream.
 #pragma once
 
@@ -24,12 +21,8 @@ struct Status {
   std::string_view details;  // a serialized google.rpc.Status (grpc-status-details-bin), or empty
 };
 
-// `size_update`: HeaderDecoder::owed_size_update of the responses, for the first block that is placed.
-void write_head(uint32_t stream, std::optional<uint32_t> size_update, uint32_t max_frame_size,
-                http2::Output& out);
-void write_message(uint32_t stream, std::string_view message, uint32_t max_frame_size,
-                   http2::Output& out);
-// Ends the stream. `only_trailers`: no head was sent before, not even the server's.
+// Ends the stream. `only_trailers`: no head was sent before, not even the server's. `size_update`: the block begins with a
+// table size update to it (core/http2/header_block.h).
 void write_status(uint32_t stream, const Status& status, bool only_trailers,
                   std::optional<uint32_t> size_update, uint32_t max_frame_size, http2::Output& out);
 

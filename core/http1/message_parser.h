@@ -114,8 +114,6 @@ class MessageParser {
   void expect_response_to(std::string_view method);
 
   ParseState state() const { return state_; }
-  // Bytes of the current message fed so far (0 in kStart; in on_complete: all of it).
-  uint64_t message_bytes() const { return message_bytes_; }
   // Bytes of the body so far, chunked coding removed.
   uint64_t body_bytes() const { return body_bytes_; }
 

@@ -1,9 +1,6 @@
 // One HTTP/2 connection, followed from its first byte at one of its ends: what this end sends and
-// what it receives. Passive: nothing is answered, nothing is changed, nothing is buffered.
-//
-//   ConnectionView view(Side::kClient, &listener);
-//   view.sent(data, size);       // before they leave, if they are to be changed
-//   view.received(data, size);
+// what it receives. Passive: nothing is answered, nothing is changed, nothing is buffered. Bytes that are
+// sent are fed before they leave, if they are to be changed.
 //
 // What the listener is told of one stream:
 //   on_request, on_data*, [on_trailers], on_end     direction kRequests
@@ -18,7 +15,7 @@
 // (push) pass unreported.
 //
 // One thread at a time: both directions share streams and settings; their owner has a lock
-// around sent and received. Large (sizeof: about 560 KiB), but untouched where it is not used; it
+// around feed. Large (sizeof: about 560 KiB), but untouched where it is not used; it
 // allocates nothing and needs no destructor.
 #pragma once
 
@@ -79,10 +76,6 @@ class ConnectionView {
   ConnectionView& operator=(const ConnectionView&) = delete;
 
   // They return the error, which is kNone as a rule.
-  Error sent(const char* data, size_t size) { return feed(sent_direction(), data, size); }
-  Error received(const char* data, size_t size) {
-    return feed(opposite(sent_direction()), data, size);
-  }
   Error feed(Direction direction, const char* data, size_t size);
   // Data bytes that went by unseen (sendfile).
   Error skip_data(Direction direction, uint64_t size);
@@ -96,9 +89,6 @@ class ConnectionView {
   void give_up(Error error);
 
   Side side() const { return side_; }
-  Direction sent_direction() const {
-    return side_ == Side::kClient ? Direction::kRequests : Direction::kResponses;
-  }
   Error error() const { return error_; }
   bool lost() const { return error_ != Error::kNone; }
   // Which request ids the heads of requests have (core/rpc/request_ids.h).
@@ -107,7 +97,6 @@ class ConnectionView {
   const HeaderDecoder& decoder(Direction d) const { return way(d).decoder; }
   // What the reader of this direction asks its writer for.
   const Settings& settings_for(Direction d) const { return way(opposite(d)).parser.settings(); }
-  uint32_t last_request() const { return last_request_; }  // highest stream of the client
   Stream* find(uint32_t id) { return streams_.find(id); }
   size_t open_streams() const { return streams_.size(); }
   template <typename Visit>
@@ -172,7 +161,7 @@ class ConnectionView {
   const Side side_;
   Error error_ = Error::kNone;
   ConnectionListener* listener_;
-  uint32_t last_request_ = 0;
+  uint32_t last_request_ = 0;  // highest stream of the client
   StreamTable streams_;
   Way requests_;
   Way responses_;

@@ -102,7 +102,6 @@ class FrameParser {
   bool at_boundary() const {
     return settings_seen_ && step_ == Step::kHeader && have_ == 0 && block_.stream == 0;
   }
-  bool preface_seen() const { return step_ != Step::kPreface; }
   // The first byte that must not leave yet, so that a header block can still be changed or taken
   // away when it is complete: the start of a block (or of an unfinished frame header), else
   // position(). At most kMaxHeaderBlock and kMaxBlockFrames frame headers lie in between.

@@ -28,15 +28,6 @@ void write_settings(std::initializer_list<std::pair<SettingId, uint32_t>> values
   }
 }
 
-void write_settings_ack(Output& out) {
-  write_header(0, FrameType::kSettings, kFlagAck, 0, out);
-}
-
-void write_ping(bool ack, std::string_view data, Output& out) {
-  write_header(8, FrameType::kPing, ack ? kFlagAck : 0, 0, out);
-  out.append(data.data(), 8);
-}
-
 void write_reset(uint32_t stream, ErrorCode code, Output& out) {
   write_header(4, FrameType::kRstStream, 0, stream, out);
   append_u32(static_cast<uint32_t>(code), out);
@@ -91,25 +82,6 @@ void write_headers(const HeadersFrame& frame, std::string_view block, uint32_t m
     write_header(size, FrameType::kContinuation, last ? kFlagEndHeaders : 0, frame.stream, out);
     out.append(block.data(), size);
   }
-}
-
-void write_response(const HttpResponse& response, uint32_t max_frame_size, Output& out) {
-  char block[512];
-  char digits[20];
-  Output fields(block, sizeof block);
-  if (response.size_update) write_size_update(*response.size_update, fields);
-  write_literal(":status", to_decimal(response.status, digits), fields);
-  if (!response.content_type.empty()) {
-    write_literal("content-type", response.content_type, fields);
-  }
-  write_literal("content-length", to_decimal(response.body.size(), digits), fields);
-  if (!fields.ok()) {
-    out.fail();
-    return;
-  }
-  const bool bodyless = response.body.empty() || response.head_request;
-  write_headers({response.stream, bodyless, nullptr, 0}, fields.view(), max_frame_size, out);
-  if (!bodyless) write_data(response.stream, response.body, true, max_frame_size, out);
 }
 
 std::string_view to_decimal(uint64_t value, char* out) {

@@ -19,9 +19,6 @@
 namespace filibuster::http2 {
 
 void write_settings(std::initializer_list<std::pair<SettingId, uint32_t>> values, Output& out);
-void write_settings_ack(Output& out);
-// `data`: 8 bytes.
-void write_ping(bool ack, std::string_view data, Output& out);
 void write_reset(uint32_t stream, ErrorCode code, Output& out);
 void write_goaway(uint32_t last_stream, ErrorCode code, std::string_view debug, Output& out);
 void write_window_update(uint32_t stream, uint32_t increment, Output& out);
@@ -39,18 +36,6 @@ struct HeadersFrame {
 };
 void write_headers(const HeadersFrame& frame, std::string_view block, uint32_t max_frame_size,
                    Output& out);
-
-// A whole response that is not gRPC: its head, `body` and the end of the stream.
-struct HttpResponse {
-  uint32_t stream = 0;
-  uint16_t status = 500;
-  std::string_view content_type;  // empty: none
-  std::string_view body;
-  bool head_request = false;  // the response says the length of `body` and carries none
-  // HeaderDecoder::owed_size_update of the direction it is placed in.
-  std::optional<uint32_t> size_update;
-};
-void write_response(const HttpResponse& response, uint32_t max_frame_size, Output& out);
 
 // Decimal digits of `value` in `out`, of at least 20 bytes.
 std::string_view to_decimal(uint64_t value, char* out);

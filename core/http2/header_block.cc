@@ -122,14 +122,6 @@ void HeaderDecoder::allow_table(uint32_t size) {
   changed_ = true;
 }
 
-std::optional<uint32_t> HeaderDecoder::owed_size_update() const {
-  if (!changed_) return std::nullopt;
-  const size_t used = inflater_ == nullptr
-                          ? kDefaultHeaderTableSize
-                          : nghttp2_hd_inflate_get_max_dynamic_table_size(inflater_);
-  return smallest_ < used ? std::optional<uint32_t>(smallest_) : std::nullopt;
-}
-
 void HeaderDecoder::dump_table(Output& out) const {
   if (inflater_ == nullptr) return;
   constexpr size_t kStaticEntries = 61;  // RFC 7541 appendix A; the newest entry follows them

@@ -68,10 +68,6 @@ class HeaderDecoder {
   // A larger value was announced, and not yet acknowledged: the writer may know it already.
   void allow_table(uint32_t size);
 
-  // The reader demands that the next block begin with a table size update to at most this size. Whoever
-  // places a block before the writer's has to begin it with that update (the writer's own may follow).
-  std::optional<uint32_t> owed_size_update() const;
-
   // Writes a block that gives the empty table of a fresh decoder the size and the entries of this one,
   // for a decoder that goes on in the middle. To be called between blocks. Writes nothing if no block
   // was read yet.

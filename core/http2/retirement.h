@@ -50,8 +50,6 @@ class PingToGoaway {
   Seen pass(Pieces pieces, size_t size, std::string_view ahead, bool last);
   // As pass(), for bytes at which the client only looks, and which it will read again.
   void peek(Pieces pieces, size_t size) const;
-  // Nothing is looked for any more.
-  bool done() const { return done_; }
 
  private:
   size_t step(size_t matched, char byte) const;
@@ -65,7 +63,7 @@ class PingToGoaway {
   uint8_t fallback_[kPingSize + 1];
   uint8_t matched_ = 0;     // bytes of the acknowledgement at the end of what was read
   bool committed_ = false;  // those bytes were overwritten, so the rest will be, too
-  bool done_ = false;
+  bool done_ = false;       // nothing is looked for any more
   bool server_leaves_ = false;
   char last_[kFrameHeaderSize] = {};  // the last bytes that watch() saw
 };

@@ -23,8 +23,6 @@ struct ElfImage {
   std::vector<std::string_view> versions;  // required of others: "GLIBC_2.34", "GLIBC_2.2.5", ...
   bool go = false;
 
-  bool native() const { return same_layout && machine == kNativeMachine; }
-  bool loaded_by_glibc() const { return is_loader_of_glibc(interpreter); }
   // `path`: of the file.
   Entry entry(std::string_view path) const {
     return entry_of(machine, same_layout, interpreter, path);

@@ -166,13 +166,6 @@ std::string_view GoTable::name_of(const Record& record) const {
   return text_at(names_, record.field(kName));
 }
 
-std::optional<GoFunction> GoTable::function_at(uint64_t address) const {
-  const auto index = index_at(address);
-  if (!index) return std::nullopt;
-  const Record found = record(*index);
-  return GoFunction{name_of(found), found.entry, found.end};
-}
-
 std::optional<GoFunction> GoTable::function_named(std::string_view name) const {
   for (uint64_t i = 0; i < count_; ++i) {
     const Record found = record(i);

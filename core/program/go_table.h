@@ -33,11 +33,10 @@ class GoTable {
   // The error names what is missing: no table, or one of another version.
   static Result<GoTable> read(const ElfMemory& program);
 
-  // The function that holds `address`. Of a return address, one less is meant: the call, not what follows.
-  std::optional<GoFunction> function_at(uint64_t address) const;
   // The first of this name.
   std::optional<GoFunction> function_named(std::string_view name) const;
-  // The functions that one frame stands for, what is inlined first. Empty: in no function.
+  // The functions that one frame stands for, what is inlined first. Empty: in no function. Of a return address, one less is
+  // meant: the call, not what follows.
   std::vector<GoFrame> frames_at(uint64_t address) const;
   uint64_t count() const { return count_; }  // of functions
 

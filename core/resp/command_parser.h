@@ -89,8 +89,6 @@ class CommandParser {
   CommandState state() const { return state_; }
   // Why it is kInvalid, in a few words; nullptr if it is not.
   const char* reason() const { return reason_; }
-  // Bytes of the current command so far (0 in kStart; in on_command: all of it).
-  uint64_t command_bytes() const { return command_bytes_; }
   // Bytes to come of the argument that is being read, without its line end; 0 in the name, which
   // must be seen.
   uint64_t bulk_left() const { return step_ == Step::kBulk && index_ != 0 ? left_ : 0; }

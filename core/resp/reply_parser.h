@@ -88,8 +88,6 @@ class ReplyParser {
   ReplyState state() const { return state_; }
   // Why it is kInvalid, in a few words ("too deep"); nullptr if it is not.
   const char* reason() const { return reason_; }
-  // Bytes of the current reply so far (0 in kStart; in on_reply: all of it).
-  uint64_t reply_bytes() const { return reply_bytes_; }
   // Bytes to come of the bulk string that is being read, without its line end.
   uint64_t bulk_left() const { return step_ == Step::kBulk ? left_ : 0; }
 

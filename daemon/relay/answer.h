@@ -12,7 +12,7 @@ namespace filibuster {
 
 // The head of the answer of a kStatus fault; with END_STREAM where no body follows (HEAD, 204, 304,
 // an empty body). Fields that HTTP/2 forbids (RFC 9113 §8.2.2) or that would break it are left out.
-// `size_update`: core/http2/frame_writer.h.
+// `size_update`: as of grpc::write_status.
 struct AnswerHead {
   std::string frames;
   bool body_follows = false;

@@ -45,12 +45,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       check_inside(bytes, frame.function);
       check_inside(bytes, frame.file);
     }
-    const auto function = table->function_at(at);
-    if (function.has_value() == frames.empty()) std::abort();
-    if (function && !frames.back().inlined && frames.back().function != function->name)
-      std::abort();
   };
   check(address);
-  if (const auto work = table->function_named("main.work")) check(work->entry + (address & 0xff));
+  if (const auto work = table->function_named("main.work")) {
+    const uint64_t at = work->entry + (address & 0xff);
+    check(at);
+    const auto frames = table->frames_at(at);
+    if (at < work->end && !frames.empty() && !frames.back().inlined &&
+        frames.back().function != work->name)
+      std::abort();
+  }
   return 0;
 }

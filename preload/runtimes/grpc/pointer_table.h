@@ -66,13 +66,6 @@ class PointerTable {
     }
     return false;
   }
-  bool contains(const void* key) const {
-    const size_t first = first_of(address(key));
-    for (size_t i = 0; i < kWindow; ++i) {
-      if (key_at(first + i) == address(key)) return true;
-    }
-    return false;
-  }
   // The lowest key in (from, from + size]; nullptr: none. `size` is at most one granule.
   void* next_after(const void* from, size_t size) const {
     const uintptr_t low = address(from), high = low + size;

@@ -13,7 +13,6 @@ TEST(Stream, CutShortKeepsTheStateItWasIn) {
   Tracer head(Direction::kResponses);
   head.feed("HTTP/1.1 200 OK\r\nContent-Le");
   EXPECT_EQ(head.parser.finish(), ParseState::kHead);
-  EXPECT_EQ(head.parser.message_bytes(), 27u);
   Tracer body(Direction::kResponses);
   body.feed("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc");
   EXPECT_EQ(body.parser.finish(), ParseState::kBody);
@@ -21,7 +20,6 @@ TEST(Stream, CutShortKeepsTheStateItWasIn) {
   Tracer nothing(Direction::kResponses);
   EXPECT_EQ(nothing.parser.finish(), ParseState::kStart);
   EXPECT_EQ(nothing.feed("\r\n"), ParseState::kStart);
-  EXPECT_EQ(nothing.parser.message_bytes(), 0u);
   EXPECT_EQ(nothing.parser.feed(nullptr, 0), ParseState::kStart);
 }
 

@@ -23,12 +23,14 @@ class EditedConnection final : public ConnectionListener {
  public:
   EditedConnection() : view(new ConnectionView(Side::kClient, this)) {}
 
-  void received(std::string_view bytes) { view->received(bytes.data(), bytes.size()); }
+  void received(std::string_view bytes) {
+    view->feed(Direction::kResponses, bytes.data(), bytes.size());
+  }
   // The application sends.
   void send(std::string_view bytes) {
     stream_ += bytes;
     const std::vector<char> copy(bytes.begin(), bytes.end());
-    view->sent(copy.data(), copy.size());
+    view->feed(Direction::kRequests, copy.data(), copy.size());
     // After an error everything passes as it is.
     leave(view->lost() ? stream_.size() : view->parser(Direction::kRequests).hold_from());
   }
