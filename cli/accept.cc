@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <CLI/App.hpp>
-#include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -6,7 +6,6 @@
 
 #include <CLI/App.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>

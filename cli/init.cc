@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <CLI/App.hpp>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,5 @@
 #include <CLI/App.hpp>
 #include <CLI/Validators.hpp>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -5,7 +5,6 @@
 #include <bpf/bpf.h>
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "bpf/attached.h"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/text/ascii.h"
-
 namespace filibuster {
 namespace {
 

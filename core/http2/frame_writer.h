@@ -5,10 +5,8 @@
 // writer does not know of that.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <string_view>
 #include <utility>
 

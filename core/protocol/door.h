@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>

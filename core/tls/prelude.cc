@@ -1,6 +1,7 @@
 #include "core/tls/prelude.h"
 
 #include <charconv>
+#include <cstddef>
 
 namespace filibuster::tls {
 namespace {

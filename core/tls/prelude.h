@@ -2,7 +2,6 @@
 // proxy (RFC 9110 §9.3.6), the SSLRequest of PostgreSQL (its documentation, chapter "Message Formats").
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 

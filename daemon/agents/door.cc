@@ -3,8 +3,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <utility>
-
 #include "core/protocol/door.h"
 
 namespace filibuster {

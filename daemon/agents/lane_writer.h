@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "core/protocol/lane_memory.h"
 #include "core/result.h"

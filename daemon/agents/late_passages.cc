@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "core/resp/command_parser.h"
 #include "core/rpc/protocol.h"

@@ -5,11 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>

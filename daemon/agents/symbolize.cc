@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -18,8 +19,6 @@
 
 #define HAVE_DECL_BASENAME 1  // libiberty declares one that contradicts <cstring>'s
 #include <libiberty/demangle.h>
-
-#include "core/hash.h"
 
 namespace filibuster {
 namespace {

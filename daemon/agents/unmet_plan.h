@@ -4,7 +4,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "daemon/agents/agent_hub.h"
 #include "daemon/model/execution_record.h"

@@ -1,8 +1,6 @@
 // What the agents' side of the daemon and the relay say of faults that did not go as planned.
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace filibuster {

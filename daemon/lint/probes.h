@@ -2,7 +2,6 @@
 // retry, and how long does it wait before each retry?
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

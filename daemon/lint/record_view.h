@@ -1,7 +1,6 @@
 // One execution as the lints walk it: which RPC caused which, and which requests are the same.
 #pragma once
 
-#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <deque>
 #include <string>
-#include <string_view>
 
 #include "daemon/base/descriptors.h"
 #include "daemon/proxy/address.h"

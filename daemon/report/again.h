@@ -2,7 +2,6 @@
 // meanwhile (a breaker that is open) does not show what stands behind it any more.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,8 +1,6 @@
 // Executions without a conclusion, by cause: one line each, with what to do.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

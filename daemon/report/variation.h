@@ -1,7 +1,6 @@
 // What differs between executions that should be equal, and what came of it.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

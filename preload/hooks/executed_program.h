@@ -9,8 +9,6 @@
 
 #include <cstddef>
 
-#include "core/program/entry.h"
-
 namespace filibuster::preload {
 
 struct ExecutedProgram {

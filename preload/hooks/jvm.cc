@@ -8,7 +8,6 @@
 
 #include "preload/hooks/tls.h"
 #include "preload/runtimes/jvm/tls.h"
-#include "preload/stream/sender.h"
 #include "preload/tls/jvm/session.h"
 
 namespace filibuster::preload::jvm {

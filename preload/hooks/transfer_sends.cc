@@ -7,7 +7,6 @@
 #include "preload/hooks/transfer.h"
 #include "preload/inject/inject.h"
 #include "preload/os/raw_syscall.h"
-#include "preload/stream/holds.h"
 #include "preload/stream/recognition.h"
 #include "preload/stream/registry.h"
 #include "preload/stream/sender.h"

@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 
-#include "preload/inject/inject.h"
 #include "preload/inject/raw.h"
 #include "preload/inject/replaced.h"
 #include "preload/inject/replacement.h"

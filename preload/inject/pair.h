@@ -2,7 +2,6 @@
 // AF_INET6, a socket pair for AF_UNIX (every wake-up style works alike on both ends of either).
 #pragma once
 
-#include <cstddef>
 #include <string_view>
 
 namespace filibuster::preload {

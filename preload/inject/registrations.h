@@ -5,8 +5,6 @@
 
 #include <sys/epoll.h>
 
-#include <cstdint>
-
 namespace filibuster::preload {
 
 inline constexpr int kMaxAliases = 8;         // descriptors of one socket (dup)

@@ -2,7 +2,6 @@
 // entries, however high the limit of descriptors is.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "preload/os/raw_syscall.h"

@@ -1,8 +1,5 @@
 #include "preload/os/own_stack.h"
 
-#include <atomic>
-#include <cstdint>
-
 #include "preload/os/pages.h"
 #include "preload/os/pool.h"
 

@@ -1,7 +1,6 @@
 #include "preload/rpc/consult.h"
 
 #include "core/fault/fault.h"
-#include "preload/rpc/connects.h"
 #include "preload/rpc/plan.h"
 
 namespace filibuster::preload {

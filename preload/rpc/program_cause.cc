@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "preload/rpc/agent.h"
 #include "preload/session/state.h"

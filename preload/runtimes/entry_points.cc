@@ -1,6 +1,5 @@
 // The door for helpers that live in a runtime: C functions without types of ours, for ctypes, N-API
 // and JNI alike. Exported.
-#include <cstring>
 
 #include "preload/interpose.h"
 #include "preload/rpc/agent.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <string_view>
 
 #include "preload/runtimes/task.h"

@@ -3,8 +3,6 @@
 
 #include <sys/types.h>
 
-#include <cstddef>
-
 #include "core/protocol/snapshot.h"
 
 namespace filibuster::preload {

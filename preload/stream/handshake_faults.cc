@@ -1,7 +1,5 @@
 #include "preload/stream/handshake_faults.h"
 
-#include <utility>
-
 #include "preload/stream/delivery.h"
 
 namespace filibuster::preload {

@@ -13,7 +13,6 @@
 
 #include "core/pieces.h"
 #include "preload/stream/connection.h"
-#include "preload/stream/wire.h"
 
 namespace filibuster::preload {
 

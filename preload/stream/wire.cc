@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "preload/interpose.h"
 #include "preload/os/pool.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "preload/os/pool.h"
+
 namespace filibuster::preload {
 namespace {
 

@@ -2,7 +2,6 @@
 // ones again.
 #pragma once
 
-#include "preload/os/pool.h"
 #include "preload/stream/edited_stream.h"
 #include "preload/stream/wire.h"
 

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "preload/os/clock.h"
 #include "preload/os/raw_syscall.h"
-#include "preload/stream/wire.h"
 
 namespace filibuster::preload {
 

@@ -5,7 +5,6 @@
 #include "preload/inject/inject.h"
 #include "preload/os/pool.h"
 #include "preload/os/raw_syscall.h"
-#include "preload/protocols/http2/http2.h"
 #include "preload/protocols/http2/http2_connection.h"
 #include "preload/stream/wire.h"
 

@@ -9,7 +9,6 @@
 // only what is used is touched. It is type-stable like its Connection, and given back with it.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 

@@ -1,7 +1,6 @@
 // Bytes of HTTP/2 that went by unchanged, and the end of following.
 #include <algorithm>
 
-#include "preload/protocols/http2/http2.h"
 #include "preload/protocols/http2/http2_connection.h"
 #include "preload/stream/wire.h"
 

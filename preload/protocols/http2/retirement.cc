@@ -12,6 +12,7 @@
 #include "preload/os/pool.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/protocols/http2/plain_peers.h"
+#include "preload/protocols/http2/preface.h"
 #include "preload/stream/registry.h"
 #include "preload/stream/sender.h"
 

@@ -23,7 +23,6 @@
 #include "core/http2/frame_walk.h"
 #include "core/http2/retirement.h"
 #include "core/pieces.h"
-#include "preload/protocols/http2/preface.h"
 #include "preload/stream/connection.h"
 
 namespace filibuster::preload {

@@ -3,14 +3,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "core/fault/fault.h"
 #include "core/protocol/relay.h"
-#include "preload/protocols/http2/http2.h"
 #include "preload/protocols/http2/http2_connection.h"
-#include "preload/rpc/fields.h"
 #include "preload/stream/holds.h"
 
 namespace filibuster::preload {

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "core/hash.h"
 #include "preload/protocols/http1/exchange.h"

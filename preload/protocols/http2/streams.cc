@@ -8,7 +8,6 @@
 #include "core/grpc/message_reader.h"
 #include "core/http2/frame.h"
 #include "preload/os/pool.h"
-#include "preload/protocols/http2/http2.h"
 #include "preload/protocols/http2/http2_connection.h"
 #include "preload/rpc/fields.h"
 #include "preload/stream/kept.h"

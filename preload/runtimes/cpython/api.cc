@@ -1,5 +1,8 @@
 #include "preload/runtimes/cpython/api.h"
 
+#include <atomic>
+#include <cstddef>
+
 #include "preload/os/symbols.h"
 
 namespace filibuster::preload::cpython {

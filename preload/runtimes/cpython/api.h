@@ -2,8 +2,6 @@
 // needed, and one library serves every version. All of it is public (before 3.13 _Py_IsFinalizing is not).
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 

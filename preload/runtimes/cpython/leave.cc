@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #define UNW_LOCAL_ONLY

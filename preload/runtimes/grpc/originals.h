@@ -1,7 +1,6 @@
 // gRPC's own functions, as the caller of a hook would have reached them without us (library_originals.h).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace filibuster::preload::grpc {

@@ -9,7 +9,6 @@
 #include <jni.h>
 #include <jvmti.h>
 
-#include <cstdint>
 #include <string_view>
 
 namespace filibuster::preload::jvm {

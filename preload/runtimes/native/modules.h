@@ -3,7 +3,6 @@
 // no lock, and wait only for a short time while the copy is renewed.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 

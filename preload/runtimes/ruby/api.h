@@ -1,7 +1,6 @@
 // Ruby's C API as this process has it, found by name: nothing of it is linked, no header of it is needed.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "preload/os/pool.h"
+#include "preload/tls/pump.h"
 
 namespace filibuster::preload::openssl {
 namespace {

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "preload/tls/openssl/api.h"
-#include "preload/tls/pump.h"
 
 namespace filibuster::preload::openssl {
 

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <new>
 
-#include "preload/inject/inject.h"
 #include "preload/inject/pair.h"
 #include "preload/interpose.h"
 #include "preload/os/pool.h"
