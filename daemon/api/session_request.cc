@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "core/index/index_parts.h"
 #include "core/text/json_depth.h"
 #include "daemon/api/replayed_commands.h"
 #include "daemon/lane/application.h"
@@ -17,15 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
-
-struct PartRow {
-  const char* name;
-  uint32_t bit;
-};
-constexpr PartRow kParts[] = {{"payload", kIndexPayload},
-                              {"stack", kIndexStack},
-                              {"count", kIndexCount},
-                              {"path", kIndexPath}};
 
 constexpr double kLongestSilence = 3600;        // seconds
 constexpr uintmax_t kLargestConfig = 16 << 20;  // bytes
@@ -99,7 +91,7 @@ void apply_overrides(const Json& overrides, ParsedRequest* out) {
   if (const auto path = overrides.value("baseline", std::string()); !path.empty())
     config->baseline = path;
   const Json parts = overrides.value("index", Json::object());
-  for (const PartRow& row : kParts) {
+  for (const IndexPartName& row : kIndexPartNames) {
     if (!parts.contains(row.name)) continue;
     if (parts.at(row.name).get<bool>()) {
       config->index_parts |= row.bit;

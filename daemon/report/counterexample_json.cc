@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/index/index_parts.h"
 #include "core/text/base64.h"
 #include "core/text/json_depth.h"
 #include "daemon/model/fault_json.h"
@@ -18,18 +19,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-struct PartRow {
-  const char* name;
-  uint32_t bit;
-};
-constexpr PartRow kParts[] = {{"payload", kIndexPayload},
-                              {"stack", kIndexStack},
-                              {"count", kIndexCount},
-                              {"path", kIndexPath}};
-
 Json part_names(uint32_t parts) {
   Json out = Json::array();
-  for (const PartRow& part : kParts) {
+  for (const IndexPartName& part : kIndexPartNames) {
     if ((parts & part.bit) != 0) out.push_back(part.name);
   }
   return out;
@@ -103,7 +95,7 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
     std::vector<std::string> names;
     reader.texts("index_parts", &names);
     out.index_parts = 0;
-    for (const PartRow& part : kParts) {
+    for (const IndexPartName& part : kIndexPartNames) {
       if (std::find(names.begin(), names.end(), part.name) != names.end()) {
         out.index_parts |= part.bit;
       }
