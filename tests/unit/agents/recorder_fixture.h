@@ -60,6 +60,24 @@ class RecorderTest : public ::testing::Test {
     event.index = extend_path({}, signature, count, kIndexAll);
     return event;
   }
+  void receive(const EventSource& source, uint64_t rpc_id, uint16_t flags = 0) {
+    RpcReceived event;
+    event.rpc = rpc_id;
+    event.flags = flags;
+    emit(source, EventType::kRpcReceived, event);
+  }
+  // The test calls users, which receives it and calls movies for it.
+  struct CallThroughUsers {
+    RpcIssued cause, call;
+  };
+  CallThroughUsers call_through_users() {
+    const RpcIssued cause = rpc(id(kTest, 1), 0, {}, 5, "users", "/users/1");
+    emit(kTest, EventType::kRpcIssued, cause);
+    receive(kUsers, cause.rpc);
+    const RpcIssued call = rpc(id(kUsers, 1), cause.rpc, cause.index, 6, "movies", "/movies");
+    emit(kUsers, EventType::kRpcIssued, call);
+    return {cause, call};
+  }
   void finish(const EventSource& source, uint64_t rpc_id, bool injected = false) {
     RpcFinished event;
     event.rpc = rpc_id;

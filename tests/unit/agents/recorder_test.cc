@@ -99,9 +99,7 @@ TEST_F(RecorderTest, AnEntryGetsTheGrpcStatusOfItsAnswer) {
   RpcIssued issued = rpc(entry, 0, {}, 5, "users", "/shop.UserService/GetUser");
   issued.flags = kRpcEntry | kRpcHttp2 | kRpcGrpc;
   emit(kUsers, EventType::kRpcIssued, issued);
-  RpcReceived received;
-  received.rpc = entry;
-  emit(kUsers, EventType::kRpcReceived, received);
+  receive(kUsers, entry);
   IncomingFinished answered;
   answered.rpc = entry;
   answered.status = 200;
@@ -115,9 +113,7 @@ TEST_F(RecorderTest, AnEntryGetsTheGrpcStatusOfItsAnswer) {
 TEST_F(RecorderTest, JoinsTheEventsOfOneRpcInAnyOrder) {
   begin(1);
   const uint64_t call = id(kTest, 1);
-  RpcReceived received;
-  received.rpc = call;
-  emit(kUsers, EventType::kRpcReceived, received);  // read before the caller's ring
+  receive(kUsers, call);  // read before the caller's ring
   EXPECT_FALSE(recorder_.quiet());
   finish(kTest, call);
   const RpcIssued issued = rpc(call, 0, {}, 5, "users", "/users/1");
@@ -171,21 +167,13 @@ TEST_F(RecorderTest, AnIncomingRequestAnsweredByAChildOfItsReaderIsClosed) {
   IncomingFinished answered;
   answered.rpc = call;
   emit(kMovies, EventType::kIncomingFinished, answered);
-  RpcReceived received;
-  received.rpc = call;
-  emit(kUsers, EventType::kRpcReceived, received);
+  receive(kUsers, call);
   EXPECT_TRUE(recorder_.quiet());
 }
 
 TEST_F(RecorderTest, ASilenceThatOutlastsItsCauseIsNoMissingTimeout) {
   begin(1);
-  const RpcIssued cause = rpc(id(kTest, 1), 0, {}, 5, "users", "/users/1");
-  emit(kTest, EventType::kRpcIssued, cause);
-  RpcReceived received;
-  received.rpc = cause.rpc;
-  emit(kUsers, EventType::kRpcReceived, received);
-  const RpcIssued silent = rpc(id(kUsers, 1), cause.rpc, cause.index, 6, "movies", "/movies");
-  emit(kUsers, EventType::kRpcIssued, silent);
+  const auto [cause, silent] = call_through_users();
   const HangLimit limit{HangLimit::Reached::kBySilence, 6'000'000'000};
   recorder_.hang_limit(1, silent.rpc, limit);
   EXPECT_TRUE(recorder_.snapshot().rpcs[1].hang_limit.has_no_timeout());
@@ -200,13 +188,7 @@ TEST_F(RecorderTest, ASilenceThatOutlastsItsCauseIsNoMissingTimeout) {
 
 TEST_F(RecorderTest, WhetherACallerStillWaitsIsNotKnownWhereItsOwnClientGaveUp) {
   begin(1);
-  const RpcIssued cause = rpc(id(kTest, 1), 0, {}, 5, "users", "/users/1");
-  emit(kTest, EventType::kRpcIssued, cause);
-  RpcReceived received;
-  received.rpc = cause.rpc;
-  emit(kUsers, EventType::kRpcReceived, received);
-  const RpcIssued silent = rpc(id(kUsers, 1), cause.rpc, cause.index, 6, "movies", "/movies");
-  emit(kUsers, EventType::kRpcIssued, silent);
+  const auto [cause, silent] = call_through_users();
   IncomingFinished given_up;
   given_up.rpc = cause.rpc;
   emit(kUsers, EventType::kIncomingFinished, given_up);
@@ -222,10 +204,7 @@ TEST_F(RecorderTest, AnEntryFormedOnArrivalEndsWithItsIncomingRequest) {
   RpcIssued entry = rpc(id(kUsers, 1), 0, {}, 5, "users", "/");
   entry.flags = kRpcEntry;
   emit(kUsers, EventType::kRpcIssued, entry);
-  RpcReceived received;
-  received.rpc = entry.rpc;
-  received.flags = kRpcEntry;
-  emit(kUsers, EventType::kRpcReceived, received);
+  receive(kUsers, entry.rpc, kRpcEntry);
   EXPECT_FALSE(recorder_.quiet());
   IncomingFinished answered;
   answered.rpc = entry.rpc;
