@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "core/fault/attempts.h"
+#include "tests/unit/explore/record_recipe.h"
 
-namespace filibuster {
+namespace filibuster::test {
 namespace {
 
 // test -> a, and from there calls of the names given in turn, each caused by the one before.
@@ -43,6 +44,151 @@ TEST(CallsWithoutEnd, AreNotThoseOfALongChainOrManyCallsSideBySide) {
   for (RpcRecord& rpc : loop.rpcs) rpc.parent_rpc = rpc.rpc == 1 ? 0 : 1;
   EXPECT_EQ(calls_without_end(loop), "");
   EXPECT_EQ(calls_without_end({}), "");
+}
+
+ExecutionResult result_with_exit(int code) {
+  ExecutionResult result;
+  result.exit = ExitStatus{false, code};
+  return result;
+}
+
+TEST(Judgement, APassIsAPassAndAFailureAFailure) {
+  EXPECT_EQ(judge(result_with_exit(0), {}).verdict, Verdict::kPassed);
+  EXPECT_EQ(judge(result_with_exit(1), {}).verdict, Verdict::kFailed);
+  EXPECT_EQ(judge(result_with_exit(1), {}).detail, "exit status 1");
+}
+
+TEST(Judgement, AFailureWithoutItsFaultIsNoFinding) {
+  PlannedRpcFault planned;
+  planned.index = Hash128{1, 2};
+  planned.fault = fault("refused");
+  EXPECT_EQ(judge(result_with_exit(1), {planned}).verdict, Verdict::kPlanNotMet);
+  EXPECT_EQ(judge(result_with_exit(0), {planned}).verdict, Verdict::kPlanNotMet);
+  ExecutionResult result = result_with_exit(1);
+  RpcRecord rpc;
+  rpc.index = planned.index;
+  rpc.injected = true;
+  result.record.rpcs = {rpc};
+  EXPECT_EQ(judge(result, {planned}).verdict, Verdict::kFailed);
+  result.record.not_injected = {{NoConclusion::kBusyMachine, "lease expired"}};
+  EXPECT_EQ(judge(result, {planned}).verdict, Verdict::kPlanNotMet);
+}
+
+TEST(Judgement, LostEventsAndNewNamesAreNeverAPass) {
+  ExecutionResult lost = result_with_exit(0);
+  lost.record.lost_events = 1;
+  EXPECT_EQ(judge(lost, {}).verdict, Verdict::kIncomplete);
+  ExecutionResult named = result_with_exit(0);
+  named.record.names_changed = true;
+  EXPECT_EQ(judge(named, {}).verdict, Verdict::kIncomplete);
+}
+
+TEST(Judgement, WhatWentUnseenIsRepeatedAndThenListed) {
+  ExecutionResult result = result_with_exit(0);
+  EXPECT_TRUE(is_settled(result.record));
+  result.record.unseen = {{"users", "127.0.0.1:5001", "movies", 2},
+                          {"users", "127.0.0.1:5002", "", 1}};
+  const Judgement judgement = judge(result, {});
+  EXPECT_EQ(judgement.verdict, Verdict::kIncomplete);
+  EXPECT_NE(judgement.detail.find("2 of users to movies; 1 of users to 127.0.0.1:5002"),
+            std::string::npos)
+      << judgement.detail;
+  EXPECT_FALSE(is_settled(result.record));
+  KeptConnections kept;
+  kept.leave_out(&result.record);
+  EXPECT_FALSE(is_settled(result.record));
+  ExecutionResult next = result;
+  next.record.unseen.push_back({"users", "127.0.0.1:5003", "", 1});
+  kept.settle_as_it_is(&result.record);
+  EXPECT_TRUE(is_settled(result.record));
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kPassed);
+  ASSERT_EQ(result.record.not_interposed.size(), 2u);
+  EXPECT_EQ(result.record.not_interposed[0].target_service, "movies");
+  EXPECT_EQ(result.record.not_interposed[0].reason, "http2-open-before");
+  EXPECT_EQ(result.record.not_interposed[0].times, 2u);
+  kept.leave_out(&next.record);
+  ASSERT_EQ(next.record.unseen.size(), 1u) << "only those that were listed";
+  EXPECT_EQ(next.record.unseen[0].peer, "127.0.0.1:5003");
+}
+
+TEST(Judgement, ConnectionsOfAnAttachedServiceFromBeforeAreAReasonToRepeatHoweverOftenTheyComeUp) {
+  ExecutionResult result = result_with_exit(0);
+  result.record.unseen = {{"users", "", "", 2, /*attached=*/true}};
+  EXPECT_TRUE(uses_old_connections(result.record));
+  KeptConnections kept;
+  kept.settle_as_it_is(&result.record);
+  kept.leave_out(&result.record);
+  EXPECT_FALSE(is_settled(result.record)) << "each of them ends, so they grow fewer";
+  const Judgement judgement = judge(result, {});
+  EXPECT_EQ(judgement.verdict, Verdict::kIncomplete);
+  EXPECT_EQ(judgement.cause, NoConclusion::kOpenBefore);
+  EXPECT_EQ(
+      judgement.detail,
+      "requests from or to users were not seen, since they went over connections that were open before it was attached");
+  result.record.unseen.clear();
+  EXPECT_FALSE(uses_old_connections(result.record));
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kPassed);
+}
+
+TEST(Judgement, ACrashIsNamedWithItsSignalEvenIfTheTestPasses) {
+  ExecutionResult result = result_with_exit(0);
+  result.ended = {{"users", ExitStatus{true, 11}, ""}, {"movies", ExitStatus{false, 3}, ""}};
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kCrashed);
+  EXPECT_EQ(judge(result, {}).detail, "users ended by SIGSEGV; movies ended with exit status 3");
+}
+
+TEST(Judgement, ACrashIsAFindingWhicheverFaultsFired) {
+  PlannedRpcFault planned;
+  planned.index = Hash128{1, 2};
+  planned.fault = fault("refused");
+  ExecutionResult result = result_with_exit(0);
+  result.ended = {{"users", ExitStatus{true, 11}, ""}};
+  const Judgement judgement = judge(result, {planned});
+  EXPECT_EQ(judgement.verdict, Verdict::kCrashed);
+  EXPECT_FALSE(judgement.plan_met);
+  EXPECT_NE(judgement.detail.find("users ended by SIGSEGV; plan not met: "), std::string::npos);
+}
+
+TEST(Judgement, AServiceStartedByHandThatEndedIsNamed) {
+  ExecutionResult result = result_with_exit(0);
+  result.ended = {{"users", {}, "", true}};
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kCrashed);
+  EXPECT_EQ(judge(result, {}).detail, "users (started by hand) ended");
+}
+
+TEST(Judgement, ASilenceThatLastedUntilTheHangLimitIsAFinding) {
+  ExecutionResult result = result_with_exit(0);
+  RpcRecord rpc;
+  rpc.caller = "users";
+  rpc.hang_limit = {HangLimit::Reached::kBySilence, 6'000'000'000};
+  result.record.rpcs = {rpc};
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kNoTimeout);
+  EXPECT_EQ(judge(result, {}).detail, "users: caller has no timeout (hang limit 6.0 s reached)");
+}
+
+TEST(Judgement, OfATestThatFailsItSaysWhoStillWaited) {
+  ExecutionResult result = result_with_exit(1);
+  RpcRecord rpc;
+  rpc.caller = "users";
+  rpc.hang_limit = {HangLimit::Reached::kByStall, 6'000'000'000};
+  result.record.rpcs = {RpcRecord{}, rpc};
+  const Judgement judgement = judge(result, {});
+  EXPECT_EQ(judgement.verdict, Verdict::kFailed);
+  EXPECT_EQ(judgement.detail,
+            "exit status 1; users: caller still waited after 6 s for the rest of the body");
+}
+
+TEST(Judgement, ATestThatDoesNotEndIsAFinding) {
+  ExecutionResult result;
+  result.timed_out = true;
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kTestTimeout);
+}
+
+TEST(Judgement, OpenRpcsAfterAPassAreNotQuiescent) {
+  ExecutionResult result = result_with_exit(0);
+  result.record.quiescent = false;
+  result.record.still_open = {"users -> movies"};
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kNotQuiescent);
 }
 
 // Two attempts of one call under a sequence: the first acted and got no answer, the second was answered.
@@ -94,4 +240,4 @@ TEST(Judgement, APassIsAFindingWhereTheServerDidTwiceWhatItMustDoOnce) {
 }
 
 }  // namespace
-}  // namespace filibuster
+}  // namespace filibuster::test

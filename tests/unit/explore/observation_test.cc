@@ -2,22 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/explore/judgement.h"
+#include "tests/unit/explore/record_recipe.h"
 
-namespace filibuster {
+namespace filibuster::test {
 namespace {
-
-RpcRecord rpc_with(RpcOutcome outcome, uint16_t status = 0) {
-  RpcRecord rpc;
-  rpc.open = false;
-  rpc.outcome = outcome;
-  rpc.status = status;
-  return rpc;
-}
-
-FaultSpec fault(const std::string& text) {
-  return parse_fault(text).value();
-}
 
 RpcRecord call(uint64_t id, uint64_t parent_id, const std::string& caller,
                const std::string& service) {
@@ -75,71 +63,6 @@ TEST_F(ObservationTest, NamesRpcsByWhatTheMasksLeave) {
   EXPECT_TRUE(out.value().faulted.contains("users -> bookings GET /orders/*/items"));
 }
 
-TEST(OutcomeText, SaysWhatTheCallerSaw) {
-  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kAnswered, 200)), "ok:200:" + to_hex(Hash128{}));
-  RpcRecord degraded = rpc_with(RpcOutcome::kAnswered, 200);
-  degraded.response = hash_text("nothing to show");
-  EXPECT_NE(outcome_text(degraded), outcome_text(rpc_with(RpcOutcome::kAnswered, 200)));
-  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kAnswered, 404)), "status:404");
-  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kRefused)), "refused");
-  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kReset)), "reset");
-  // Other clients tell an end from a reset than those that the published reduction is for.
-  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kClosed)), "reset=closed");
-  EXPECT_EQ(status_alone("reset=closed"), "reset");
-  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kTimedOut)), "timeout");
-  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kGarbled)), "garbled");
-  for (const RpcOutcome outcome :
-       {RpcOutcome::kTimedOut, RpcOutcome::kReset, RpcOutcome::kClosed}) {
-    RpcRecord left = rpc_with(outcome);
-    left.begun = 200;
-    EXPECT_NE(outcome_text(left), outcome_text(rpc_with(outcome)))
-        << "the caller has read the head of an answer";
-    EXPECT_EQ(status_alone(outcome_text(left)), status_alone(outcome_text(rpc_with(outcome))));
-  }
-  EXPECT_EQ(outcome_text(RpcRecord{}), "");
-}
-
-TEST(OutcomeText, InWordsIsWhatAPersonLooksFor) {
-  const std::pair<const char*, const char*> rows[] = {{"", "open"},
-                                                      {"ok:200:0123abcd", "200"},
-                                                      {"ok:204", "204"},
-                                                      {"ok", "answered"},
-                                                      {"ok:0123abcd", "answered"},
-                                                      {"status:503=0123abcd", "503"},
-                                                      {"status:404", "404"},
-                                                      {"timeout=within 200", "timeout"},
-                                                      {"grpc:UNAVAILABLE=x", "grpc:UNAVAILABLE"}};
-  for (const auto& [outcome, words] : rows) {
-    EXPECT_EQ(outcome_in_words(outcome), words) << outcome;
-    EXPECT_EQ(is_good_outcome(outcome), std::string_view(outcome).starts_with("ok")) << outcome;
-  }
-}
-
-TEST(OutcomeText, OfAnAnswerThatWasNotReadIsItsStatus) {
-  RpcRecord left = rpc_with(RpcOutcome::kNotRead, 200);
-  left.begun = 200;
-  RpcRecord read = rpc_with(RpcOutcome::kAnswered, 200);
-  read.response = hash_text("all of it");
-  EXPECT_EQ(outcome_text(left), "ok:200=not read");
-  EXPECT_NE(outcome_text(left), outcome_text(read));
-  EXPECT_EQ(outcome_text(left, true), outcome_text(read, true));
-  EXPECT_TRUE(may_be_same(outcome_text(left), outcome_text(read)));
-  EXPECT_TRUE(may_be_same(outcome_text(read, true), outcome_text(left)));
-  RpcRecord other = read;
-  other.response = hash_text("something else");
-  EXPECT_FALSE(may_be_same(outcome_text(read), outcome_text(other)));
-  RpcRecord failed = rpc_with(RpcOutcome::kNotRead, 503);
-  EXPECT_FALSE(may_be_same(outcome_text(left), outcome_text(failed)));
-  EXPECT_FALSE(may_be_same(outcome_text(left), "timeout"));
-  RpcRecord said = rpc_with(RpcOutcome::kAnswered, 503);
-  said.response = hash_text("it is down");
-  EXPECT_TRUE(may_be_same(outcome_text(said), outcome_text(failed)));
-  EXPECT_EQ(outcome_text(said, true), outcome_text(failed, true));
-  EXPECT_EQ(status_alone(outcome_text(failed)), "status:503");
-  EXPECT_TRUE(failed.answered_with_error());
-  EXPECT_TRUE(left.answered());
-}
-
 // What varies from run to run says nothing of a change.
 TEST_F(ObservationTest, AnOutcomeThatVariesIsNamed) {
   ExecutionRecord record = cinema();
@@ -157,112 +80,6 @@ TEST_F(ObservationTest, AnOutcomeThatVariesIsNamed) {
   // Whom its caller carries no agent for was answered with what it made of that.
   EXPECT_TRUE(out->outcome_varies[0]);
   EXPECT_TRUE(out->outcome_varies[1]);
-}
-
-RpcRecord grpc_call(uint8_t code, uint16_t status = 200) {
-  RpcRecord rpc = rpc_with(RpcOutcome::kAnswered, status);
-  rpc.flags = kRpcHttp2 | kRpcGrpc;
-  rpc.method = "POST";
-  rpc.target = "/shop.CartService/GetCart";
-  rpc.grpc_status = code;
-  return rpc;
-}
-
-TEST(OutcomeText, OfAGrpcCallIsItsStatusWhateverHttpSays) {
-  EXPECT_EQ(outcome_text(grpc_call(14)), "grpc:UNAVAILABLE");
-  EXPECT_EQ(outcome_text(grpc_call(14)), fault_key(fault("grpc:14")));
-  RpcRecord told = grpc_call(14);
-  told.response = hash_text("try later");
-  EXPECT_EQ(outcome_text(told), "grpc:UNAVAILABLE=" + to_hex(hash_text("try later")));
-  EXPECT_EQ(status_alone(outcome_text(told)), outcome_text(grpc_call(14)));
-  EXPECT_NE(outcome_text(grpc_call(13)), outcome_text(grpc_call(14)));
-  EXPECT_EQ(outcome_text(grpc_call(0)), "ok:200:" + to_hex(Hash128{}));
-  EXPECT_EQ(outcome_text(grpc_call(0), true), "ok:200");
-  EXPECT_EQ(outcome_text(grpc_call(kNoGrpcStatus)), "no grpc-status");
-  // A proxy's answer, which clients map.
-  EXPECT_EQ(outcome_text(grpc_call(14, 503)), fault_key(fault("status:503")));
-}
-
-RpcRecord command(const std::string& method, const std::string& key) {
-  RpcRecord rpc = rpc_with(RpcOutcome::kAnswered);
-  rpc.flags = kRpcRedis;
-  rpc.method = method;
-  rpc.target = key;
-  rpc.response = hash_text("$1\r\na\r\n");
-  return rpc;
-}
-
-TEST(OutcomeText, OfACommandToRedisIsItsErrorOrItsReply) {
-  RpcRecord rpc = command("GET", "user:*");
-  EXPECT_EQ(outcome_text(rpc), "ok:" + to_hex(rpc.response));
-  EXPECT_EQ(outcome_text(rpc, true), "ok");
-  EXPECT_FALSE(rpc.answered_with_error());
-  rpc.code_space = CodeSpace::kRedis;
-  rpc.code = "LOADING";
-  EXPECT_TRUE(rpc.answered_with_error());
-  EXPECT_EQ(outcome_text(rpc), "redis:LOADING=" + to_hex(rpc.response));
-  EXPECT_EQ(outcome_text(rpc, true), "redis:LOADING=varies");
-  EXPECT_EQ(status_alone(outcome_text(rpc)), fault_key(fault("redis:LOADING")));
-  rpc.outcome = RpcOutcome::kRefused;
-  EXPECT_EQ(outcome_text(rpc), "refused");
-}
-
-TEST(OutcomeText, OfAStreamThatWasResetNamesTheErrorCode) {
-  RpcRecord rpc = grpc_call(kNoGrpcStatus, 0);
-  rpc.outcome = RpcOutcome::kReset;
-  EXPECT_EQ(outcome_text(rpc), "reset");  // the connection
-  rpc.stream_error = 7;
-  EXPECT_EQ(outcome_text(rpc), "reset:REFUSED_STREAM");
-  rpc.stream_error = 77;
-  EXPECT_EQ(outcome_text(rpc), "reset:error 77");
-}
-
-TEST(OutcomeText, OfAnInjectedFaultIsTheFaultAlsoWhileOpen) {
-  RpcRecord rpc;
-  rpc.injected = true;
-  rpc.fault = fault("timeout:after");
-  EXPECT_EQ(outcome_text(rpc), "timeout:after");
-}
-
-TEST(OutcomeText, OrganicAndInjectedStatusesAreEqualUnlessTheBodyDiffers) {
-  EXPECT_EQ(fault_key(fault("status:503")), outcome_text(rpc_with(RpcOutcome::kAnswered, 503)));
-  FaultSpec with_body = fault("status:503");
-  with_body.body = "{}";
-  EXPECT_NE(fault_key(with_body), "status:503");
-  FaultSpec with_header = fault("status:503");
-  with_header.headers = {{"Retry-After", "1"}};
-  EXPECT_NE(fault_key(with_header), fault_key(with_body));
-  // Nothing of it is a part of its status, so the published reduction keeps it apart, too.
-  EXPECT_EQ(status_alone(fault_key(with_body)), fault_key(with_body));
-
-  RpcRecord empty = rpc_with(RpcOutcome::kAnswered, 503);
-  empty.response = hash_text("");
-  EXPECT_EQ(outcome_text(empty), "status:503");
-  RpcRecord told = empty;
-  told.response = hash_text("no stock");
-  EXPECT_EQ(outcome_text(told), "status:503=" + to_hex(hash_text("no stock")));
-  EXPECT_EQ(status_alone(outcome_text(told)), "status:503");
-  // What varies is unlike what says nothing.
-  EXPECT_EQ(outcome_text(told, true), "status:503=varies");
-  EXPECT_EQ(outcome_text(empty, true), "status:503");
-}
-
-TEST(OutcomeText, OfAnAnswerThatVariesSaysSoForFailuresOnlyWhereFailuresVaried) {
-  RpcRecord rpc = rpc_with(RpcOutcome::kAnswered, 500);
-  rpc.caller = "front";
-  rpc.service = "a";
-  rpc.response = hash_text("it failed");
-  UnstableRpcs unstable;
-  UnstableKind kind{"front", "a", rpc.method, "", {}, "the answer varies"};
-  kind.answer = true;
-  unstable.add(kind);
-  EXPECT_FALSE(unstable.answer_varies(rpc));
-  kind.failed = true;
-  unstable.add(kind);
-  EXPECT_TRUE(unstable.answer_varies(rpc));
-  const auto again = UnstableRpcs::from_json(unstable.to_json());
-  ASSERT_TRUE(again.ok());
-  EXPECT_TRUE(again.value().answer_varies(rpc));
 }
 
 // Nobody saw the body of what it was answered: what the service had to make it of stands for that.
@@ -549,151 +366,6 @@ TEST_F(ObservationTest, ARefusalThatWasAResetCountsAsWhatItsCallerSaw) {
   EXPECT_EQ(outcome_text(rpc), "reset");
 }
 
-ExecutionResult result_with_exit(int code) {
-  ExecutionResult result;
-  result.exit = ExitStatus{false, code};
-  return result;
-}
-
-TEST(Judgement, APassIsAPassAndAFailureAFailure) {
-  EXPECT_EQ(judge(result_with_exit(0), {}).verdict, Verdict::kPassed);
-  EXPECT_EQ(judge(result_with_exit(1), {}).verdict, Verdict::kFailed);
-  EXPECT_EQ(judge(result_with_exit(1), {}).detail, "exit status 1");
-}
-
-TEST(Judgement, AFailureWithoutItsFaultIsNoFinding) {
-  PlannedRpcFault planned;
-  planned.index = Hash128{1, 2};
-  planned.fault = fault("refused");
-  EXPECT_EQ(judge(result_with_exit(1), {planned}).verdict, Verdict::kPlanNotMet);
-  EXPECT_EQ(judge(result_with_exit(0), {planned}).verdict, Verdict::kPlanNotMet);
-  ExecutionResult result = result_with_exit(1);
-  RpcRecord rpc;
-  rpc.index = planned.index;
-  rpc.injected = true;
-  result.record.rpcs = {rpc};
-  EXPECT_EQ(judge(result, {planned}).verdict, Verdict::kFailed);
-  result.record.not_injected = {{NoConclusion::kBusyMachine, "lease expired"}};
-  EXPECT_EQ(judge(result, {planned}).verdict, Verdict::kPlanNotMet);
-}
-
-TEST(Judgement, LostEventsAndNewNamesAreNeverAPass) {
-  ExecutionResult lost = result_with_exit(0);
-  lost.record.lost_events = 1;
-  EXPECT_EQ(judge(lost, {}).verdict, Verdict::kIncomplete);
-  ExecutionResult named = result_with_exit(0);
-  named.record.names_changed = true;
-  EXPECT_EQ(judge(named, {}).verdict, Verdict::kIncomplete);
-}
-
-TEST(Judgement, WhatWentUnseenIsRepeatedAndThenListed) {
-  ExecutionResult result = result_with_exit(0);
-  EXPECT_TRUE(is_settled(result.record));
-  result.record.unseen = {{"users", "127.0.0.1:5001", "movies", 2},
-                          {"users", "127.0.0.1:5002", "", 1}};
-  const Judgement judgement = judge(result, {});
-  EXPECT_EQ(judgement.verdict, Verdict::kIncomplete);
-  EXPECT_NE(judgement.detail.find("2 of users to movies; 1 of users to 127.0.0.1:5002"),
-            std::string::npos)
-      << judgement.detail;
-  EXPECT_FALSE(is_settled(result.record));
-  KeptConnections kept;
-  kept.leave_out(&result.record);
-  EXPECT_FALSE(is_settled(result.record));
-  ExecutionResult next = result;
-  next.record.unseen.push_back({"users", "127.0.0.1:5003", "", 1});
-  kept.settle_as_it_is(&result.record);
-  EXPECT_TRUE(is_settled(result.record));
-  EXPECT_EQ(judge(result, {}).verdict, Verdict::kPassed);
-  ASSERT_EQ(result.record.not_interposed.size(), 2u);
-  EXPECT_EQ(result.record.not_interposed[0].target_service, "movies");
-  EXPECT_EQ(result.record.not_interposed[0].reason, "http2-open-before");
-  EXPECT_EQ(result.record.not_interposed[0].times, 2u);
-  kept.leave_out(&next.record);
-  ASSERT_EQ(next.record.unseen.size(), 1u) << "only those that were listed";
-  EXPECT_EQ(next.record.unseen[0].peer, "127.0.0.1:5003");
-}
-
-TEST(Judgement, ConnectionsOfAnAttachedServiceFromBeforeAreAReasonToRepeatHoweverOftenTheyComeUp) {
-  ExecutionResult result = result_with_exit(0);
-  result.record.unseen = {{"users", "", "", 2, /*attached=*/true}};
-  EXPECT_TRUE(uses_old_connections(result.record));
-  KeptConnections kept;
-  kept.settle_as_it_is(&result.record);
-  kept.leave_out(&result.record);
-  EXPECT_FALSE(is_settled(result.record)) << "each of them ends, so they grow fewer";
-  const Judgement judgement = judge(result, {});
-  EXPECT_EQ(judgement.verdict, Verdict::kIncomplete);
-  EXPECT_EQ(judgement.cause, NoConclusion::kOpenBefore);
-  EXPECT_EQ(
-      judgement.detail,
-      "requests from or to users were not seen, since they went over connections that were open before it was attached");
-  result.record.unseen.clear();
-  EXPECT_FALSE(uses_old_connections(result.record));
-  EXPECT_EQ(judge(result, {}).verdict, Verdict::kPassed);
-}
-
-TEST(Judgement, ACrashIsNamedWithItsSignalEvenIfTheTestPasses) {
-  ExecutionResult result = result_with_exit(0);
-  result.ended = {{"users", ExitStatus{true, 11}, ""}, {"movies", ExitStatus{false, 3}, ""}};
-  EXPECT_EQ(judge(result, {}).verdict, Verdict::kCrashed);
-  EXPECT_EQ(judge(result, {}).detail, "users ended by SIGSEGV; movies ended with exit status 3");
-}
-
-TEST(Judgement, ACrashIsAFindingWhicheverFaultsFired) {
-  PlannedRpcFault planned;
-  planned.index = Hash128{1, 2};
-  planned.fault = fault("refused");
-  ExecutionResult result = result_with_exit(0);
-  result.ended = {{"users", ExitStatus{true, 11}, ""}};
-  const Judgement judgement = judge(result, {planned});
-  EXPECT_EQ(judgement.verdict, Verdict::kCrashed);
-  EXPECT_FALSE(judgement.plan_met);
-  EXPECT_NE(judgement.detail.find("users ended by SIGSEGV; plan not met: "), std::string::npos);
-}
-
-TEST(Judgement, AServiceStartedByHandThatEndedIsNamed) {
-  ExecutionResult result = result_with_exit(0);
-  result.ended = {{"users", {}, "", true}};
-  EXPECT_EQ(judge(result, {}).verdict, Verdict::kCrashed);
-  EXPECT_EQ(judge(result, {}).detail, "users (started by hand) ended");
-}
-
-TEST(Judgement, ASilenceThatLastedUntilTheHangLimitIsAFinding) {
-  ExecutionResult result = result_with_exit(0);
-  RpcRecord rpc;
-  rpc.caller = "users";
-  rpc.hang_limit = {HangLimit::Reached::kBySilence, 6'000'000'000};
-  result.record.rpcs = {rpc};
-  EXPECT_EQ(judge(result, {}).verdict, Verdict::kNoTimeout);
-  EXPECT_EQ(judge(result, {}).detail, "users: caller has no timeout (hang limit 6.0 s reached)");
-}
-
-TEST(Judgement, OfATestThatFailsItSaysWhoStillWaited) {
-  ExecutionResult result = result_with_exit(1);
-  RpcRecord rpc;
-  rpc.caller = "users";
-  rpc.hang_limit = {HangLimit::Reached::kByStall, 6'000'000'000};
-  result.record.rpcs = {RpcRecord{}, rpc};
-  const Judgement judgement = judge(result, {});
-  EXPECT_EQ(judgement.verdict, Verdict::kFailed);
-  EXPECT_EQ(judgement.detail,
-            "exit status 1; users: caller still waited after 6 s for the rest of the body");
-}
-
-TEST(Judgement, ATestThatDoesNotEndIsAFinding) {
-  ExecutionResult result;
-  result.timed_out = true;
-  EXPECT_EQ(judge(result, {}).verdict, Verdict::kTestTimeout);
-}
-
-TEST(Judgement, OpenRpcsAfterAPassAreNotQuiescent) {
-  ExecutionResult result = result_with_exit(0);
-  result.record.quiescent = false;
-  result.record.still_open = {"users -> movies"};
-  EXPECT_EQ(judge(result, {}).verdict, Verdict::kNotQuiescent);
-}
-
 TEST(Observation, AQueryIsNamedWhereOnlyItTellsACallFromAnother) {
   const auto call = [](uint64_t id, const char* target, const char* method = "GET") {
     RpcRecord out;
@@ -733,4 +405,4 @@ TEST(Observation, WhetherConnectionsAreKept) {
 }
 
 }  // namespace
-}  // namespace filibuster
+}  // namespace filibuster::test
