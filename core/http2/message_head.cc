@@ -23,19 +23,16 @@ void HeadCollector::clear() {
   request_id_row_ = kNoRequestId;
   was_attempted_ = false;
   request_id_.clear();
-  te_trailers_ = has_grpc_status_ = has_authority_ = has_content_length_ = false;
+  has_grpc_status_ = has_authority_ = has_content_length_ = false;
   content_length_ = list_size_ = 0;
   method_.clear();
-  scheme_.clear();
   authority_.clear();
   path_.clear();
   filibuster_.clear();
-  grpc_timeout_.clear();
   grpc_status_.clear();
   grpc_message_.clear();
   grpc_words_ = {};
   content_type_.clear();
-  grpc_encoding_.clear();
 }
 
 void HeadCollector::add_words(std::string_view name, std::string_view value) {
@@ -62,8 +59,6 @@ void HeadCollector::on_field(const Field& field) {
         method_.set(value);
       } else if (name == ":path") {
         path_.set(value);
-      } else if (name == ":scheme") {
-        scheme_.set(value);
       } else if (name == ":authority") {
         authority_.set(value);
         has_authority_ = true;
@@ -82,9 +77,7 @@ void HeadCollector::on_field(const Field& field) {
       }
       break;
     case 'g':
-      if (name == "grpc-timeout") {
-        grpc_timeout_.set(value);
-      } else if (name == "grpc-status") {
+      if (name == "grpc-status") {
         grpc_status_.set(value);
         has_grpc_status_ = true;
       } else if (name == "grpc-message") {
@@ -92,17 +85,12 @@ void HeadCollector::on_field(const Field& field) {
         add_words(name, value);
       } else if (name == "grpc-status-details-bin") {
         add_words(name, value);
-      } else if (name == "grpc-encoding") {
-        grpc_encoding_.set(value);
       } else if (name == kGrpcPreviousAttempts) {
         was_attempted_ = !value.empty() && value != "0";
       }
       break;
     case 'h':
       if (name == "host" && !has_authority_) authority_.set(value);
-      break;
-    case 't':
-      if (name == "te") te_trailers_ = value == "trailers";
       break;
     case 'x':
       if (name == kHeaderName) filibuster_.set(value);
@@ -115,7 +103,6 @@ void HeadCollector::on_field(const Field& field) {
 MessageHead HeadCollector::head() const {
   MessageHead head;
   head.method = method_.view();
-  head.scheme = scheme_.view();
   head.authority = authority_.view();
   head.path = path_.view();
   head.path_truncated = path_.truncated;
@@ -123,15 +110,12 @@ MessageHead HeadCollector::head() const {
   head.request_id = request_id_.view();
   head.request_id_row = head.request_id.empty() ? kNoRequestId : request_id_row_;
   head.was_attempted = was_attempted_;
-  head.grpc_timeout = grpc_timeout_.view();
-  head.te_trailers = te_trailers_;
   head.status = status_;
   head.has_grpc_status = has_grpc_status_;
   head.grpc_status = grpc_status_.view();
   head.grpc_message = grpc_message_.view();
   head.grpc_words = grpc_words_;
   head.content_type = content_type_.view();
-  head.grpc_encoding = grpc_encoding_.view();
   head.has_content_length = has_content_length_;
   head.content_length = content_length_;
   head.list_size = list_size_;

@@ -16,7 +16,6 @@ namespace filibuster::http2 {
 struct MessageHead {
   // requests
   std::string_view method;
-  std::string_view scheme;
   std::string_view authority;  // :authority, else host; as sent, at most 255 bytes
   std::string_view path;       // as sent; at most kMaxPath bytes, path_truncated says more
   bool path_truncated = false;
@@ -26,8 +25,6 @@ struct MessageHead {
   uint8_t request_id_row = kNoRequestId;
   bool was_attempted =
       false;  // it says that there were attempts of this call (kGrpcPreviousAttempts)
-  std::string_view grpc_timeout;  // as sent: core/grpc/call.h reads it
-  bool te_trailers = false;
   // responses
   uint16_t status = 0;  // 0: none, or not three digits
   // responses without a body (trailers-only) and trailers
@@ -36,8 +33,7 @@ struct MessageHead {
   std::string_view grpc_message;  // as sent, percent-encoded; at most 1024 bytes
   Hash128 grpc_words;  // of all that grpc-message and grpc-status-details-bin say; zero: nothing
   // both
-  std::string_view content_type;   // at most 96 bytes
-  std::string_view grpc_encoding;  // at most 32 bytes
+  std::string_view content_type;  // at most 96 bytes
   bool has_content_length = false;
   uint64_t content_length = 0;
   // Names, values and 32 for each field: what the reader's SETTINGS_MAX_HEADER_LIST_SIZE counts.
@@ -78,23 +74,19 @@ class HeadCollector final : public FieldHandler {
   bool was_attempted_ = false;
   Text<kMaxRequestIdValue> request_id_;
   uint16_t status_ = 0;
-  bool te_trailers_ = false;
   bool has_grpc_status_ = false;
   bool has_authority_ = false;
   bool has_content_length_ = false;
   uint64_t content_length_ = 0;
   uint64_t list_size_ = 0;
   Text<32> method_;
-  Text<16> scheme_;
   Text<255> authority_;
   Text<kMaxPath> path_;
   Text<128> filibuster_;
-  Text<16> grpc_timeout_;
   Text<16> grpc_status_;
   Text<1024> grpc_message_;
   Hash128 grpc_words_;
   Text<96> content_type_;
-  Text<32> grpc_encoding_;
 };
 
 }  // namespace filibuster::http2

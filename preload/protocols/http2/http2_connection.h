@@ -132,7 +132,6 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   // A client's wire.
   uint64_t origin = 0;  // where HTTP/2 begins among the application's bytes; not 0 after an upgrade
   bool wire_ready = false;
-  bool too_many_blocks = false;
   bool rewriting = false;      // every header block of the requests is written anew
   uint32_t last_released = 0;  // highest stream whose HEADERS have left
   uint64_t first_block = 0;

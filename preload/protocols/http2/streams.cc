@@ -320,7 +320,6 @@ void Http2Connection::on_field(Direction direction, const http2::Field& field) {
 void Http2Connection::on_block_end(Direction direction, const http2::HeaderBlock& header_block) {
   if (direction != Direction::kRequests || !client()) return;
   if (end_block - first_block == kMaxKeptBlocks) {
-    too_many_blocks = true;
     view.give_up(http2::Error::kHeaderMemory);
     return;
   }

@@ -88,12 +88,10 @@ class ConnectionTracer final : public ConnectionListener {
   }
   void add(std::string line, Stream& s, const MessageHead& h, const HeaderBlock& b) {
     line += " " + std::to_string(s.id);
-    for (std::string_view text : {h.method, h.scheme, h.authority, h.path, h.content_type,
-                                  h.grpc_timeout, h.grpc_encoding}) {
+    for (std::string_view text : {h.method, h.authority, h.path, h.content_type}) {
       if (!text.empty()) line += " " + std::string(text);
     }
     if (h.path_truncated) line += "...";
-    if (h.te_trailers) line += " te";
     if (h.status != 0) line += " " + std::to_string(h.status);
     if (h.has_content_length) line += " length=" + std::to_string(h.content_length);
     if (h.has_grpc_status) {
