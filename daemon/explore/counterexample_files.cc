@@ -50,18 +50,20 @@ std::map<uint32_t, std::string>& CounterexampleFiles::keys() {
   return *keys_;
 }
 
-Result<CounterexampleFiles::File> CounterexampleFiles::write(const Counterexample& example) {
-  if (auto made = make_private_folder(folder_); !made) return made.error();
+Result<void> CounterexampleFiles::write(const Counterexample& example, File* file) {
+  const auto made = make_private_folder(folder_);
   const std::lock_guard lock(*numbers_);
   const std::string key = FaultSet(example.faults).key();
   const auto same = std::find_if(keys().begin(), keys().end(),
                                  [&](const auto& entry) { return entry.second == key; });
-  File file;
-  file.number = same != keys().end() ? same->first : last_number(folder_) + 1;
-  file.path = folder_ + "/" + std::to_string(file.number) + ".json";
-  if (auto written = write_file(file.path, to_json(example)); !written) return written.error();
-  keys().insert_or_assign(file.number, key);
-  return file;
+  const uint32_t last = keys().empty() ? 0 : keys().rbegin()->first;
+  *file = {same != keys().end() ? same->first : std::max(last, last_number(folder_)) + 1, ""};
+  keys().insert_or_assign(file->number, key);
+  if (!made) return made;
+  const std::string path = folder_ + "/" + std::to_string(file->number) + ".json";
+  if (auto written = write_file(path, to_json(example)); !written) return written;
+  file->path = path;
+  return {};
 }
 
 void CounterexampleFiles::remove(const File& file) {

@@ -23,8 +23,9 @@ class CounterexampleFiles {
     uint32_t number = 0;
     std::string path;
   };
-  // The file of the same faults is written anew; else it is a new one, with the next number.
-  Result<File> write(const Counterexample& example);
+  // The file of the same faults is written anew; else it is a new one, with the next number. `*file` is known also where it
+  // could not be written, but for its path.
+  Result<void> write(const Counterexample& example, File* file);
   void remove(const File& file);
   // Numbers of the files of this test whose faults (FaultSet::key) `is_known` does not know.
   std::vector<uint32_t> others(const std::function<bool(const std::string&)>& is_known);

@@ -98,32 +98,32 @@ Result<std::vector<InjectedFault>> Dispatcher::describe(
   return out;
 }
 
-Result<std::optional<Dispatcher::Job>> Dispatcher::next() {
+Result<std::optional<Case>> Dispatcher::next() {
   auto execution = search_->next();
   if (!execution) {
     if (auto healthy = search_->health(); !healthy) return healthy.error();
-    return std::optional<Job>();
+    return std::optional<Case>();
   }
-  auto job = job_of(std::move(*execution));
-  if (!job) return job.error();
-  return std::optional(std::move(job).value());
+  auto next = case_of(*execution);
+  if (!next) return next.error();
+  return std::optional(std::move(next).value());
 }
 
-Result<Dispatcher::Job> Dispatcher::job_of(search::AbstractExecution execution) {
+Result<Case> Dispatcher::case_of(const search::AbstractExecution& execution) {
   auto faults = describe(execution);
   if (!faults) return faults.error();
-  Job job{std::move(execution), std::move(faults).value(), {}};
-  for (size_t i = 0; i < job.faults.size(); ++i)
-    job.plan.push_back(plan_fault(job.faults[i], *outcomes_.fault(job.execution.faults[i].fault)));
-  return job;
+  Case out{execution.id, std::move(faults).value(), {}};
+  for (size_t i = 0; i < out.faults.size(); ++i)
+    out.plan.push_back(plan_fault(out.faults[i], *outcomes_.fault(execution.faults[i].fault)));
+  return out;
 }
 
-Result<std::vector<Dispatcher::Job>> Dispatcher::ahead(size_t most) {
-  std::vector<Job> out;
-  for (search::AbstractExecution& execution : search_->ahead(most)) {
-    auto job = job_of(std::move(execution));
-    if (!job) return job.error();
-    out.push_back(std::move(job).value());
+Result<std::vector<Case>> Dispatcher::ahead(size_t most) {
+  std::vector<Case> out;
+  for (const search::AbstractExecution& execution : search_->ahead(most)) {
+    auto later = case_of(execution);
+    if (!later) return later.error();
+    out.push_back(std::move(later).value());
   }
   return out;
 }

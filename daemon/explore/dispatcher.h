@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/explore/case_source.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/suspects.h"
 #include "daemon/search/search.h"
@@ -25,11 +26,6 @@ class Dispatcher {
  public:
   using Clock = std::chrono::steady_clock;
 
-  struct Job {
-    search::AbstractExecution execution;
-    std::vector<InjectedFault> faults;  // as the report describes them
-    std::vector<PlannedRpcFault> plan;  // the same for the agents
-  };
   // What can be said of the rest of the search.
   struct Estimate {
     double rate = 0;          // executions in a second
@@ -47,9 +43,9 @@ class Dispatcher {
 
   // nullopt: the space is explored, or a bound is reached. What was handed out and is neither concluded
   // nor abandoned is handed out again by a later session.
-  Result<std::optional<Job>> next();
+  Result<std::optional<Case>> next();
   // What next() may hand out after that (search.h ahead). Changes nothing.
-  Result<std::vector<Job>> ahead(size_t most);
+  Result<std::vector<Case>> ahead(size_t most);
   Result<void> conclude(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);
   // The same for an execution that was run before the search began anew.
   Result<void> take_over(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);
@@ -82,7 +78,7 @@ class Dispatcher {
   Dispatcher(const Config& config, std::optional<Clock::time_point> deadline,
              const Suspects& suspects, search::SearchStore* store);
   search::SearchOptions options();
-  Result<Job> job_of(search::AbstractExecution execution);
+  Result<Case> case_of(const search::AbstractExecution& execution);
   size_t rank_of(std::span<const search::PlannedFault> faults);
 
   const Config& config_;

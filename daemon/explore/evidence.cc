@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "daemon/explore/silent_services.h"
+#include "daemon/lane/application.h"
+#include "daemon/lane/programs_outside.h"
 #include "daemon/model/caller.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/dependency.h"
@@ -82,6 +85,28 @@ bool Evidence::names_obstacle(std::string_view text) const {
 bool Evidence::has_note_beginning(const std::string& text) const {
   const auto first = notes_.lower_bound(text);
   return first != notes_.end() && first->starts_with(text);
+}
+
+void Evidence::see_calls_without_end(const ExecutionRecord& record) {
+  if (calls_without_end_) return;
+  const std::string text = calls_without_end(record);
+  if (text.empty()) return;
+  calls_without_end_ = true;
+  warn_and_note(text);
+}
+
+void Evidence::see_services_without_agent(const ExecutionRecord& record) {
+  const auto found = services_without_agent(session_.config, record, lane_.hub().agents());
+  if (found.empty()) return;
+  if (const std::string text = beside_others(lane_.hub().others()); !text.empty() && note(text))
+    session_.warn(text);
+  for (const auto& [service, text] : found) {
+    // What executed its program has named it, too (ConnectedAgents::name_outside).
+    if (names_obstacle("'" + service + "'") ||
+        has_note_beginning("service '" + service + "' starts "))
+      continue;
+    warn_and_note(text + listener_outside(attach::Proc(), session_.config, lane_.place(), service));
+  }
 }
 
 void Evidence::warn_and_note(const std::string& text) {

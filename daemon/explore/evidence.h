@@ -34,14 +34,15 @@ class Evidence {
 
   // Programs that cannot be interposed, a line each.
   void add_obstacles(const std::vector<std::string>& lines);
-  bool names_obstacle(std::string_view text) const;
   // True: it was not noted before.
   bool note(std::string text) { return notes_.insert(std::move(text)).second; }
-  bool has_note_beginning(const std::string& text) const;
   void warn_and_note(const std::string& text);
 
   // Of every execution.
   void see(const ExecutionResult& result);
+  // Of executions without faults: calls that lead to calls without an end, and services that carry no agent.
+  void see_calls_without_end(const ExecutionRecord& record);
+  void see_services_without_agent(const ExecutionRecord& record);
   // Of the reference execution, and of executions whose plan was met.
   Result<void> see_met(const Observation& seen, const ExecutionRecord& record,
                        const std::vector<NondeterminismRule>& masks,
@@ -70,11 +71,16 @@ class Evidence {
   std::vector<std::string> notes() const;
 
  private:
+  bool names_obstacle(std::string_view text) const;
+  bool has_note_beginning(const std::string& text) const;
+
   const SessionContext& session_;
   const Lane& lane_;
   search::SearchStore* store_ = nullptr;
   std::vector<std::string> obstacles_;
   std::set<std::string> notes_;
+  bool calls_without_end_ =
+      false;  // they were noted; the text has the depth, so it differs each time
   std::map<std::string, std::string> left_out_, not_applicable_;
   std::set<std::string> late_calls_;  // as in ExecutionRecord, of all executions
   std::map<std::string, NotInterposedRecord> dependencies_;

@@ -115,12 +115,11 @@ Result<void> FindingsBook::tell(const Execution& failure,
   if (!reproduced) return reproduced.error();
   known.reproduced = reproduced.value();
   fail_point("finding");
-  if (auto file = files_.write(counterexample(failure, circumstances))) {
-    known.number = file->number;
-    known.counterexample = file->path;
-  } else {
-    session_.warn(file.error().message);
-  }
+  CounterexampleFiles::File file;
+  if (auto written = files_.write(counterexample(failure, circumstances), &file); !written)
+    session_.warn(written.error().message);
+  known.number = file.number;
+  known.counterexample = file.path;
   findings_[key] = known;
   if (auto put = store_->put_finding(key, known); !put) return put;
   Finding finding;

@@ -512,6 +512,18 @@ const InjectedFault* KnownRpcs::find(Hash128 index) {
   return &rpcs_.emplace(index, std::move(*known.value())).first->second;
 }
 
+RpcRecord as_record(const InjectedFault& rpc) {
+  RpcRecord out;
+  out.caller = rpc.caller;
+  out.service = rpc.service;
+  out.method = rpc.method;
+  out.target = rpc.path;
+  if (rpc.protocol == Protocol::kGrpc) out.flags |= kRpcGrpc;
+  if (rpc.protocol == Protocol::kRedis) out.flags |= kRpcRedis;
+  if (rpc.protocol == Protocol::kSealed) out.flags |= kRpcSealed;
+  return out;
+}
+
 PlannedRpcFault plan_fault(const InjectedFault& rpc, const FaultSpec& fault) {
   PlannedRpcFault out;
   out.index = rpc.index;

@@ -146,8 +146,7 @@ bool keeps_connections(const ExecutionRecord& record, const std::string& caller,
 // Sets InjectedFault::as_reset of each fault (whether a refusal was delivered as a reset), and the attempts that came of
 // a sequence.
 void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* faults);
-// A record with what the description has of the RPC, for functions that take records
-// (explorer_learning.cc).
+// A record with what the description has of the RPC, for functions that take records.
 RpcRecord as_record(const InjectedFault& rpc);
 PlannedRpcFault plan_fault(const InjectedFault& rpc, const FaultSpec& fault);
 // "users -> bookings GET /bookings/1: refused"

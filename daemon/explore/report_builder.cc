@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "daemon/explore/observation.h"
@@ -77,7 +78,7 @@ Result<std::shared_ptr<const PageTest>> ReportBuilder::page(const std::vector<Rp
     if (added) page->cells.emplace_back();
     PageCell& cell = page->cells[place->second];
     cell.fault = newest;
-    const auto result = from_.results.find(row.id);
+    const EndedExecution* ended = from_.ended.find(row.id);
     switch (row.state) {
       case search::AbstractState::kOpen:
       case search::AbstractState::kLeftOut:
@@ -87,9 +88,9 @@ Result<std::shared_ptr<const PageTest>> ReportBuilder::page(const std::vector<Rp
         if (++cell.redundant == 1) {
           for (const search::AbstractId like :
                from_.dispatcher.search().redundant_because(row.id)) {
-            const auto shown = from_.results.find(like);
+            const EndedExecution* shown = from_.ended.find(like);
             // The reference execution has no row of its own among the results; its number is 1.
-            const uint32_t number = shown == from_.results.end() ? 1 : shown->second.number;
+            const uint32_t number = shown == nullptr ? 1 : shown->number;
             if (cell.like.size() < kMaxLike) cell.like.push_back(number);
           }
         }
@@ -98,19 +99,18 @@ Result<std::shared_ptr<const PageTest>> ReportBuilder::page(const std::vector<Rp
         ++cell.inconclusive;
         break;
       case search::AbstractState::kExecuted:
-        if (result != from_.results.end())
-          ++(is_failure(result->second.verdict) ? cell.failed : cell.passed);
+        if (ended != nullptr) ++(is_failure(ended->verdict) ? cell.failed : cell.passed);
         break;
     }
-    if (result == from_.results.end()) continue;
+    if (ended == nullptr) continue;
     if (cell.example == 0 || execution.faults.size() < cell.least_faults) {
       cell.least_faults = execution.faults.size();
-      cell.example = result->second.number;
-      cell.verdict = result->second.verdict;
+      cell.example = ended->number;
+      cell.verdict = ended->verdict;
     }
   }
   for (const Finding& finding : findings) {
-    if (!from_.trees.contains(finding.minimal_execution.number)) continue;
+    if (!from_.ended.trees.contains(finding.minimal_execution.number)) continue;
     auto tree = from_.store.tree(finding.minimal_execution.number);
     if (!tree) return tree.error();
     if (tree.value())
@@ -121,15 +121,15 @@ Result<std::shared_ptr<const PageTest>> ReportBuilder::page(const std::vector<Rp
   for (const search::AbstractRow& row : rows) {
     const bool executed = row.state == search::AbstractState::kExecuted ||
                           row.state == search::AbstractState::kAbandoned;
-    const auto result = from_.results.find(row.id);
-    if (!executed || result == from_.results.end()) continue;
+    const EndedExecution* ended = from_.ended.find(row.id);
+    if (!executed || ended == nullptr) continue;
     if (page->executions.size() >= kMaxPageExecutions) {
       ++page->executions_left_out;
       continue;
     }
-    PageExecution out{.number = result->second.number,
-                      .verdict = result->second.verdict,
-                      .seconds = result->second.seconds,
+    PageExecution out{.number = ended->number,
+                      .verdict = ended->verdict,
+                      .seconds = ended->seconds,
                       .faults = places.faults(from_.dispatcher.search().describe(row.id)),
                       .rpcs = {}};
     if (row.state == search::AbstractState::kExecuted) {

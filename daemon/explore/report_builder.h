@@ -4,13 +4,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/result.h"
 #include "daemon/explore/dispatcher.h"
+#include "daemon/explore/ended_executions.h"
 #include "daemon/explore/findings_book.h"
 #include "daemon/explore/variability.h"
 #include "daemon/model/test_report.h"
@@ -19,22 +18,13 @@
 
 namespace filibuster {
 
-// What is kept of every execution.
-struct EndedExecution {
-  uint32_t number = 0;
-  Verdict verdict = Verdict::kPassed;
-  float seconds = 0;
-};
-using EndedExecutions = std::unordered_map<search::AbstractId, EndedExecution>;
-
 class ReportBuilder {
  public:
   struct Sources {
     Dispatcher& dispatcher;  // looks up in the store what it does not know
     search::SearchStore& store;
     const FindingsBook& findings;
-    const EndedExecutions& results;
-    const std::set<uint32_t>& trees;  // numbers of the executions whose trees are in the store
+    const EndedExecutions& ended;
     const Variability& varies;
   };
   // All that is in them outlives it.

@@ -61,8 +61,8 @@ void ReportBuilder::add_cases(const std::string& left_because, TestReport* out) 
       tally->alone = one.id;
       tally->alone_state = one.state;
     }
-    if (const auto ended = from_.results.find(one.id); ended != from_.results.end())
-      tally->row.seconds += ended->second.seconds;
+    if (const EndedExecution* ended = from_.ended.find(one.id))
+      tally->row.seconds += ended->seconds;
     switch (one.state) {
       case AbstractState::kExecuted:
         ++tally->row.executions;

@@ -33,6 +33,15 @@ std::string quoted_output(const std::string& output) {
   return output.empty() ? "\n(it wrote nothing)" : "\nits last lines:\n" + output;
 }
 
+std::string with_service_logs(std::string output, const ExecutionResult& result) {
+  for (const ServiceEnd& end : result.ended) {
+    if (end.output.empty()) continue;
+    output += (output.empty() ? "" : "\n") + std::string("--- last lines of ") + end.name +
+              " ---\n" + end.output;
+  }
+  return output;
+}
+
 milliseconds hang_limit_of(const BoundsConfig& bounds, double reference_seconds) {
   return bounds.hang_limit.value_or(
       std::max(kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * reference_seconds))));

@@ -73,6 +73,8 @@ struct Attempt {
 
 // The last lines of a test, for the end of an error.
 std::string quoted_output(const std::string& output);
+// What the test wrote, and the last lines of the services that ended.
+std::string with_service_logs(std::string output, const ExecutionResult& result);
 
 // How long an injected silence lasts at most, for a test that takes that long without faults.
 std::chrono::milliseconds hang_limit_of(const BoundsConfig& bounds, double reference_seconds);

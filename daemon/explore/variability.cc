@@ -186,23 +186,23 @@ size_t Variability::reference_to_take(const std::vector<ExecutionResult>& runs) 
   return best;
 }
 
-const InjectedFault* Variability::did_not_come(const Dispatcher::Job& job,
+const InjectedFault* Variability::did_not_come(const Case& one,
                                                const ExecutionRecord& record) const {
   if (!unstable_.has_recurring()) return nullptr;
-  const auto missing = std::find_if(job.faults.begin(), job.faults.end(), [&](const auto& fault) {
+  const auto missing = std::find_if(one.faults.begin(), one.faults.end(), [&](const auto& fault) {
     return unstable_.is_recurring(fault.index) &&
            std::none_of(record.rpcs.begin(), record.rpcs.end(),
                         [&](const RpcRecord& rpc) { return rpc.index == fault.index; });
   });
-  return missing == job.faults.end() ? nullptr : &*missing;
+  return missing == one.faults.end() ? nullptr : &*missing;
 }
 
-const InjectedFault* Variability::given_up(const Dispatcher::Job& job) const {
-  const auto gone = std::find_if(job.faults.begin(), job.faults.end(), [&](const auto& fault) {
+const InjectedFault* Variability::given_up(const Case& one) const {
+  const auto gone = std::find_if(one.faults.begin(), one.faults.end(), [&](const auto& fault) {
     const auto misses = misses_.find(fault.index);
     return misses != misses_.end() && misses->second >= kMostMisses;
   });
-  return gone == job.faults.end() ? nullptr : &*gone;
+  return gone == one.faults.end() ? nullptr : &*gone;
 }
 
 bool Variability::misses(const InjectedFault& missing, uint32_t executions) {

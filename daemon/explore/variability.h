@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "daemon/explore/dispatcher.h"
+#include "daemon/explore/case_source.h"
 #include "daemon/explore/nondeterminism.h"
 #include "daemon/explore/unstable_rpcs.h"
 #include "daemon/lane/execution_runner.h"
@@ -55,10 +55,10 @@ class Variability {
   // The reference execution that shows most of what comes and goes: its single faults are scheduled from it.
   size_t reference_to_take(const std::vector<ExecutionResult>& runs) const;
   // The planned RPC that comes in some executions only and did not come in this one; nullptr: none.
-  const InjectedFault* did_not_come(const Dispatcher::Job& job,
-                                    const ExecutionRecord& record) const;
-  // An RPC of the job did not come when it was to have a fault, and was not seen since: the job is not executed. nullptr: none.
-  const InjectedFault* given_up(const Dispatcher::Job& job) const;
+  const InjectedFault* did_not_come(const Case& one, const ExecutionRecord& record) const;
+  // An RPC of the case did not come when it was to have a fault, and was not seen since: the case is not executed. nullptr:
+  // none.
+  const InjectedFault* given_up(const Case& one) const;
   // In so many executions more `missing` did not come. True: no further one is tried.
   bool misses(const InjectedFault& missing, uint32_t executions);
   // "seen in 2 of 9 executions: it comes and goes: ..."; "": the call comes in all executions.

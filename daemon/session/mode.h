@@ -8,7 +8,7 @@
 #include <string>
 
 #include "daemon/coverage/report.h"
-#include "daemon/explore/explorer.h"
+#include "daemon/explore/exploration.h"
 #include "daemon/lane/lane_ports.h"
 #include "daemon/model/session_report.h"
 #include "daemon/session/documents.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "daemon/explore/observation.h"
+#include "daemon/explore/single_execution.h"
 #include "daemon/process/session_lane.h"
 #include "daemon/report/json.h"
 #include "daemon/retries/oracles.h"
@@ -24,7 +25,7 @@ class ReplayMode final : public Mode {
   std::optional<LanePorts::Keep> keeps_ports() const override { return std::nullopt; }
 
   Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override {
-    Exploration out = Explorer(session, lane, test).run_once(request_.faults);
+    Exploration out = run_single_execution(session, lane, test, request_.faults);
     if (request_.found_as == oracle_name(retries::Oracle::kPossibleSilentViolation))
       look_for_repetition(&out);
     if (request_.found_as == oracle_name(retries::Oracle::kProcessDied)) look_for_death(test, &out);

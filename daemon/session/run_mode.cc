@@ -1,6 +1,7 @@
 // `filibuster run`: every test is explored.
 #include <algorithm>
 
+#include "daemon/explore/explorer.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/text.h"
 #include "daemon/session/mode.h"

@@ -13,6 +13,7 @@
 #include "daemon/base/random.h"
 #include "daemon/coverage/collector.h"
 #include "daemon/explore/program_files.h"
+#include "daemon/explore/stored_search.h"
 #include "daemon/page/file.h"
 #include "daemon/process/pidfd.h"
 #include "daemon/report/text.h"

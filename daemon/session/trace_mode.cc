@@ -1,4 +1,5 @@
 // `filibuster trace`: one execution without faults, shown as a tree of RPCs.
+#include "daemon/explore/single_execution.h"
 #include "daemon/report/json.h"
 #include "daemon/report/text.h"
 #include "daemon/session/mode.h"
@@ -11,7 +12,7 @@ class TraceMode final : public Mode {
   explicit TraceMode(const SessionRequest& request) : request_(request) {}
 
   Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override {
-    return Explorer(session, lane, test).run_once({});
+    return run_single_execution(session, lane, test, {});
   }
 
   Outcome judge(SessionReport* report, const SessionEnd&) const override {

@@ -44,7 +44,7 @@ enum class Saved : uint8_t {
   kGivenUp,        // GivenUpCounts
   kAppearances,    // how often RPCs came that come in some executions only
   kDrifts,         // times in which the application did not do what it did at first
-  kSentAgain,      // mutations that clients send again (explorer_mutations.cc)
+  kSentAgain,      // mutations that clients send again (explore/sent_mutations.h)
   kCount,
 };
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "daemon/explore/explorer.h"
-#include "daemon/lane/not_forked.h"
+#include "daemon/explore/executor.h"
 #include "daemon/model/caller.h"
 
 namespace filibuster {
@@ -24,46 +23,46 @@ bool is_own_call(const RpcRecord& rpc) {
 
 }  // namespace
 
-// Why it is of no use to try; "": it may be.
-std::string Explorer::why_no_snapshots(NotForked* kind) const {
+std::string Executor::why_no_snapshots(NotForked* kind) const {
   *kind = NotForked::kNotWorthIt;
-  if (config_.snapshots == Snapshots::kNever) return "snapshots are switched off";
-  const uint64_t open = dispatcher_->search().counts().open;
-  if (config_.snapshots == Snapshots::kWhereItPays && open <= kForkedReferences + kComparedFaults)
+  if (state_.config.snapshots == Snapshots::kNever) return "snapshots are switched off";
+  const uint64_t open = state_.dispatcher->search().counts().open;
+  if (state_.config.snapshots == Snapshots::kWhereItPays &&
+      open <= kForkedReferences + kComparedFaults)
     return kFew;
-  const std::vector<RpcRecord>& rpcs = plain_.record.rpcs;
+  const std::vector<RpcRecord>& rpcs = reference_.record.rpcs;
   const auto first = std::find_if(rpcs.begin(), rpcs.end(), is_own_call);
   if (first == rpcs.end()) {
     *kind = NotForked::kUnseen;
     return "its own calls are not seen";
   }
-  if (first->pid != static_cast<uint32_t>(plain_.pid)) {
+  if (first->pid != static_cast<uint32_t>(reference_.pid)) {
     *kind = NotForked::kAnotherProcess;
-    const std::vector<AgentRecord> agents = lane_.hub().agents();
+    const std::vector<AgentRecord> agents = state_.lane.hub().agents();
     const auto agent = std::find_if(agents.begin(), agents.end(),
                                     [&](const AgentRecord& one) { return one.pid == first->pid; });
     return "its first call is made by another process that it starts" +
            (agent == agents.end() ? std::string() : " (" + agent->executable + ")");
   }
-  const double ms =
-      static_cast<double>(first->issued_ns - std::min(first->issued_ns, plain_.record.started_ns)) /
-      1e6;
-  if (config_.snapshots == Snapshots::kWhereItPays && ms < kLeastStartMs)
+  const double ms = static_cast<double>(first->issued_ns -
+                                        std::min(first->issued_ns, reference_.record.started_ns)) /
+                    1e6;
+  if (state_.config.snapshots == Snapshots::kWhereItPays && ms < kLeastStartMs)
     return "its first call comes after " + std::to_string(std::lround(ms)) + " ms";
   return "";
 }
 
 // "": the two show the same.
-Result<std::string> Explorer::attempts_differ(const Attempt& one, const Attempt& other) {
+Result<std::string> Executor::attempts_differ(const Attempt& one, const Attempt& other) {
   if (one.judgement.verdict != other.judgement.verdict)
     return std::string(verdict_name(one.judgement.verdict)) + " (" + one.judgement.detail +
            "), and not " + std::string(verdict_name(other.judgement.verdict));
-  return memory_.differ(other.result.record, one.result.record);
+  return state_.memory.differ(other.result.record, one.result.record);
 }
 
 // "": what was started in the way that is tried shows what the reference execution shows, or the session
 // was stopped.
-Result<std::string> Explorer::why_forked_differs() {
+Result<std::string> Executor::why_forked_differs() {
   for (int number = 0; number < kForkedReferences; ++number) {
     auto run = attempt({}, TestStarter::Start::kBest);
     if (!run) return run.error();
@@ -71,21 +70,21 @@ Result<std::string> Explorer::why_forked_differs() {
     if (run->judgement.verdict != Verdict::kPassed)
       return "it " + std::string(verdict_name(run->judgement.verdict)) + " without faults (" +
              run->judgement.detail + ")";
-    auto differs = memory_.differ(plain_.record, run->result.record);
+    auto differs = state_.memory.differ(reference_.record, run->result.record);
     if (!differs || !differs->empty()) return differs;
   }
   return std::string();
 }
 
-Result<bool> Explorer::begin_snapshots() {
-  TestReport& report = exploration_.report;
+Result<void> Executor::begin_snapshots() {
+  TestReport& report = state_.report;
   TestStarter& starter = run_->starter();
-  const int wake = lane_.place().wake_fd;
   NotForked kind;
   report.why_not_forked = why_no_snapshots(&kind);
   report.remedy = remedy_for(kind);
-  if (!report.why_not_forked.empty()) return true;
-  if (auto found = starter.find_way(run_->limit(), wake); !found) return found.error();
+  if (!report.why_not_forked.empty()) return {};
+  if (auto found = starter.find_way(run_->limit(), state_.lane.place().wake_fd); !found)
+    return found.error();
   while (starter.way() != Way::kPlain) {
     const Way tried = starter.way();
     auto why = why_forked_differs();
@@ -95,50 +94,70 @@ Result<bool> Explorer::begin_snapshots() {
       starter.fall_back(std::string(way_name(tried)) +
                         ", it differs from a plain start: " + why.value());
   }
-  return true;
+  return {};
 }
 
-Result<bool> Explorer::reconsider_snapshots() {
+Result<void> Executor::reconsider_snapshots() {
   // The ways of other lanes were found when they began.
-  if (pool_ || exploration_.report.why_not_forked != kFew) return true;
-  if (dispatcher_->search().counts().open <= kForkedReferences + kComparedFaults) return true;
+  if (pool_ || state_.report.why_not_forked != kFew) return {};
+  if (state_.dispatcher->search().counts().open <= kForkedReferences + kComparedFaults) return {};
   return begin_snapshots();
 }
 
-Result<Attempt> Explorer::attempt_job(const Dispatcher::Job& job, bool* seen_twice) {
+void Executor::tell(TestReport* report) {
+  if (!run_) return;
+  TestStarter& starter = run_->starter();
+  report->start = way_name(starter.way());
+  if (!starter.why_not_forked().empty()) {
+    report->why_not_forked = starter.why_not_forked();
+    report->remedy = remedy_for(starter.kind_of_why());
+  }
+  starter.end_snapshots();
+}
+
+Result<CaseResult> Executor::execute(const Case& one, CaseSource* source) {
   TestStarter& starter = run_->starter();
   const auto best = TestStarter::Start::kBest;
-  auto first = run_on_lanes(job);
+  CaseResult out;
+  auto first = run_on_lanes(one, source);
   if (!first) return first.error();
-  if (first.value() && first.value()->result.stopped) return std::move(*first.value());
-  auto tried = attempt(job.plan, best, std::move(first).value());
-  if (!tried || tried->result.stopped || starter.way() == Way::kPlain || tried->number > 1)
-    return tried;
-  const bool fails = is_failure(tried->judgement.verdict);
-  const bool is_told = fails && !findings_.belongs_to_earlier(job.faults);
+  if (first.value() && first.value()->result.stopped) {
+    out.attempt = std::move(*first.value());
+    return out;
+  }
+  auto tried = attempt(one.plan, best, std::move(first).value());
+  if (!tried) return tried.error();
+  out.attempt = std::move(tried).value();
+  const Attempt& shown = out.attempt;
+  if (shown.result.stopped || starter.way() == Way::kPlain || shown.number > 1) return out;
+  const bool fails = is_failure(shown.judgement.verdict);
+  const bool is_told = fails && !state_.findings.belongs_to_earlier(one.faults);
   // What is only slow (an injected silence that is waited for) is not worth its time twice.
-  const bool is_slow = tried->result.seconds > kSlow;
-  if (!is_told && (is_slow || ways_compared_ >= kComparedFaults)) return tried;
+  const bool is_slow = shown.result.seconds > kSlow;
+  if (!is_told && (is_slow || ways_compared_ >= kComparedFaults)) return out;
   ++ways_compared_;
-  auto plain = attempt(job.plan);
-  if (!plain || plain->result.stopped) return plain;
-  if (is_inconclusive(plain->judgement.verdict)) return tried;
-  auto differs = attempts_differ(tried.value(), plain.value());
+  auto plain = attempt(one.plan);
+  if (!plain) return plain.error();
+  if (plain->result.stopped) return CaseResult{std::move(plain).value()};
+  if (is_inconclusive(plain->judgement.verdict)) return out;
+  auto differs = attempts_differ(shown, plain.value());
   if (!differs) return differs.error();
-  *seen_twice = fails && is_failure(plain->judgement.verdict);
-  if (differs->empty()) return tried;
+  out.seen_twice = fails && is_failure(plain->judgement.verdict);
+  if (differs->empty()) return out;
   // What varies from run to run in any way is not blamed on this one.
-  auto again = attempt(job.plan, best);
-  if (!again || again->result.stopped) return again;
+  auto again = attempt(one.plan, best);
+  if (!again) return again.error();
+  if (again->result.stopped) return CaseResult{std::move(again).value()};
   auto still = attempts_differ(again.value(), plain.value());
   if (!still) return still.error();
-  if (still->empty()) return tried;
+  if (still->empty()) return out;
   const std::string why = std::string(way_name(starter.way())) + ", execution " +
-                          to_line(job.faults) + " differs from a plain start: " + still.value();
+                          to_line(one.faults) + " differs from a plain start: " + still.value();
   const LanePool::Hold hold(pool_.get(), LanePool::Hold::Which::kAll);
   starter.fall_back(why);
   if (pool_) pool_->each_further([&](Lane&, TestRun& run) { run.starter().fall_back(why); });
-  return plain;
+  out.attempt = std::move(plain).value();
+  return out;
 }
 
 }  // namespace filibuster

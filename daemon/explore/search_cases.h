@@ -1,0 +1,80 @@
+// The executions of an exploration, in the order of its search (search.h). What came of one of them is stored first and then
+// told to the search, which schedules others from it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "daemon/explore/case_source.h"
+#include "daemon/explore/executor.h"
+#include "daemon/explore/exploration.h"
+#include "daemon/explore/profile.h"
+#include "daemon/explore/reference_watch.h"
+#include "daemon/explore/relearning.h"
+#include "daemon/explore/sent_mutations.h"
+
+namespace filibuster {
+
+class SearchCases final : public CaseSource {
+ public:
+  // All arguments outlive it.
+  SearchCases(ExplorationState* state, Executor* executor, Relearning* relearning,
+              ReferenceWatch* watch, SentMutations* mutations)
+      : state_(*state),
+        executor_(*executor),
+        relearning_(*relearning),
+        watch_(*watch),
+        mutations_(*mutations) {}
+
+  // The reference execution is done.
+  Result<void> begin();
+
+  Result<std::optional<Case>> next() override;
+  Result<std::vector<Case>> ahead(size_t most) override { return state_.dispatcher->ahead(most); }
+  Result<Flow> conclude(const Case& one, CaseResult result) override;
+
+  // What executions took, by phases.
+  void tell(TestReport* report) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool met_first_failure();
+  // True: this execution was run before the search began anew, and that result counts.
+  Result<bool> take_over(const Case& one);
+  // The RPC of a fault comes in some executions only, and did not come.
+  Result<void> leave_out(const Case& one, const InjectedFault& missing);
+  // Runs the case until what comes in some executions only has come. `*attempt` is the last of them.
+  Result<void> wait_for_what_comes(const Case& one, Attempt* attempt);
+  // A failure by time is run again, since a busy machine makes it, too.
+  Result<Flow> confirm_by_time(const Case& one, CaseResult* result);
+  enum class Unmet { kCounts, kDealtWith, kStopped };
+  // The plan was not met. Where that was dealt with, the case is done with, or comes again.
+  Result<Unmet> learn_from_unmet_plan(const Case& one, Attempt* attempt);
+  Execution describe(const Case& one, const Attempt& attempt) const;
+  Result<void> record(const Case& one, const Attempt& attempt);
+  Result<void> keep_failure(Execution execution, const Attempt& attempt, search::ResultRow* row);
+  void note_skipped(const Case& one, const Attempt& attempt, search::ResultRow* row);
+  Result<void> tell_search(const Case& one, const Attempt& attempt);
+  void tell_execution(const Execution& execution);
+  // Reports a failure. `seen_twice`: it was reproduced already, so it is not replayed.
+  Result<void> found(const Execution& failure, const std::vector<PlannedRpcFault>& plan,
+                     bool seen_twice);
+  // Gives a live page, if somebody looks at one, what is known so far.
+  Result<void> offer_page();
+  void end_phases();
+
+  ExplorationState& state_;
+  Executor& executor_;
+  Relearning& relearning_;
+  ReferenceWatch& watch_;
+  SentMutations& mutations_;
+  Clock::time_point next_offer_;  // of the live page
+  Profile profile_;
+  // Of the execution whose result is being looked at.
+  std::optional<Phases> phases_;
+  Clock::time_point ended_;
+  double stored_seconds_ = 0;  // that the store had taken when it ended
+};
+
+}  // namespace filibuster
