@@ -6,6 +6,7 @@
 #include <span>
 
 #include "daemon/explore/observation.h"
+#include "daemon/explore/reference_phase.h"
 #include "daemon/explore/silent_services.h"
 #include "daemon/lane/programs_outside.h"
 #include "daemon/lint/probes.h"
@@ -88,19 +89,27 @@ Result<void> Linter::work() {
   return {};
 }
 
-Result<void> Linter::run_reference() {
+Result<bool> Linter::accept(const Attempt& reference) {
   const std::string what = "the reference execution of test '" + test_.name + "' ";
-  auto run = run_->reference([](const Attempt&) {});
-  if (!run) return run.error();
-  const ExecutionResult& result = run->result;
-  out_.stopped = result.stopped;
+  if (auto problem = run_->why_unusable(what, reference)) return *problem;
+  if (!reference.result.record.rpcs.empty()) return true;
+  std::string hints;
+  for (const std::string& text : lane_.obstacles()) hints += "\n  - " + text;
+  return Error{"no RPC was seen in " + what + "(it passed): there is nothing to look at" + hints};
+}
+
+Result<void> Linter::run_reference() {
+  ReferencePhase::Options options;
+  options.lane = &lane_;
+  options.run = run_.get();
+  options.observer = [](const Attempt&) {};
+  options.accept = [this](const Attempt& attempt, size_t) { return accept(attempt); };
+  ReferencePhase phase(std::move(options));
+  const auto end = phase.run();
+  if (!end) return end.error();
+  out_.stopped = end.value() == ReferencePhase::End::kStopped;
   if (out_.stopped) return {};
-  if (auto problem = run_->why_unusable(what, run.value())) return *problem;
-  if (result.record.rpcs.empty()) {
-    std::string hints;
-    for (const std::string& text : lane_.obstacles()) hints += "\n  - " + text;
-    return Error{"no RPC was seen in " + what + "(it passed): there is nothing to look at" + hints};
-  }
+  const ExecutionResult& result = phase.runs().back();
   for (const auto& [service, text] :
        services_without_agent(config_, result.record, lane_.hub().agents())) {
     const std::string whole =
@@ -122,7 +131,6 @@ Result<void> Linter::run_reference() {
   }
   out_.result.rpcs = result.record.rpcs.size();
   out_.result.reference_seconds = result.seconds;
-  run_->set_reference_seconds(result.seconds);
   out_.result.findings = lint::lint_reference(result.record);
   out_.result.sites = lint::call_sites(result.record);
   discover(result.record, {});

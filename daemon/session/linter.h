@@ -61,6 +61,8 @@ class Linter {
   };
 
   Result<void> work();
+  // Error: nothing can be concluded from it.
+  Result<bool> accept(const Attempt& reference);
   Result<void> run_reference();
   Result<void> run_probes();
   Result<void> probe_retries(size_t number);

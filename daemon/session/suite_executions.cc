@@ -83,15 +83,20 @@ std::string seen_text(const RpcRecord& rpc) {
   return rpc.was_error_already ? "pass (an error already)" : "pass";
 }
 
-bool calls_sometimes(const SuiteTest& test, const std::string& site) {
-  const auto call = test.calls.find(site);
-  return call != test.calls.end() && call->second.sometimes;
+// The RPC need not come.
+bool comes_sometimes(const SuiteTest& test, Hash128 index) {
+  return std::any_of(test.calls.begin(), test.calls.end(), [&](const auto& entry) {
+    return entry.second.sometimes && entry.second.rpc.index == index;
+  });
 }
 
 }  // namespace
 
 Result<void> SuiteTester::prepare(const SuiteTest& test) {
-  if (auto masked = mask(test.masks); !masked) return masked;
+  prepared_ = &test;
+  auto masks = compile_masks(test.masks);
+  if (!masks) return masks.error();
+  lane_.hub().set_masks(*masks.value());
   // A request that leaves before its body is known by another index than the one that is planned.
   if (test.rpcs) lane_.hub().recall_rpcs(*test.rpcs);
   hang_limit_ = hang_limit_of(config_.bounds, test.row.seconds);
@@ -117,32 +122,35 @@ void SuiteTester::tell(const Attempt& attempt, const std::string& what) const {
                  {"seconds", attempt.result.seconds}});
 }
 
-Result<SuiteTester::Tries> SuiteTester::attempts(const SuiteTest& test, const FaultSpec& fault,
-                                                 const InjectedFault& rpc, bool sometimes) {
-  Tries out;
+Result<CaseResult> SuiteTester::execute(const Case& one, CaseSource* /*source*/) {
+  const InjectedFault& rpc = one.faults.front();
+  const bool sometimes = comes_sometimes(*prepared_, rpc.index);
+  CaseResult out;
+  out.tries = 0;
   while (out.tries < kMostTries) {
-    if (!out.race.empty()) out.tried_again = out.race;
+    if (!out.lost_race.empty()) out.why_tried_again = out.lost_race;
     auto tried = run_->attempt(
-        {plan_fault(rpc, fault)},
-        [&](const Attempt& one) {
-          if (one.result.stopped) return;
+        one.plan,
+        [&](const Attempt& attempt) {
+          if (attempt.result.stopped) return;
           ++out.tries;
-          if (one.runs_again) out.tried_again = one.judgement.detail;
-          tell(one, to_line(rpc));
+          if (attempt.runs_again) out.why_tried_again = attempt.judgement.detail;
+          tell(attempt, to_line(rpc));
         },
-        time_for_silences(config_, test_, fault, hang_limit_));
+        time_for_silences(config_, test_, one.plan.front().fault, hang_limit_));
     if (!tried) return tried.error();
     stopped_ = tried->result.stopped;
-    if (stopped_) return out;
-    out.last = std::move(tried).value();
-    out.race = lost_race(*out.last, rpc.index, test, sometimes);
-    if (out.race.empty()) break;
+    out.attempt = std::move(tried).value();
+    if (stopped_) break;
+    out.lost_race = lost_race(out.attempt, rpc.index, *prepared_, sometimes);
+    if (out.lost_race.empty()) break;
   }
   return out;
 }
 
-SuiteEvidence SuiteTester::read(const SuiteTest& of, const Attempt& attempt, const FaultSpec& fault,
-                                const InjectedFault& rpc) const {
+SuiteEvidence SuiteTester::read(const Attempt& attempt, const Case& of) const {
+  const InjectedFault& rpc = of.faults.front();
+  const FaultSpec& fault = of.plan.front().fault;
   SuiteEvidence out;
   out.record = attempt.result.record;
   out.groups = retries::group_attempts(out.record);
@@ -179,13 +187,14 @@ SuiteEvidence SuiteTester::read(const SuiteTest& of, const Attempt& attempt, con
   const auto& exit = attempt.result.exit;
   bool wrote = true;
   if (exit && !exit->success()) test.failure = failure_of(attempt, &wrote);
-  test.no_result = exit && exit->success() && !of.cases.empty() && says_nothing_of(of.cases);
+  test.no_result =
+      exit && exit->success() && !prepared_->cases.empty() && says_nothing_of(prepared_->cases);
   test.ending = !test.hang.empty()                                ? Ending::kHung
                 : !attempt.result.ended.empty() || test.no_result ? Ending::kDied
                 : !exit || exit->success()                        ? Ending::kPassed
                 : exit->signalled || !wrote                       ? Ending::kDied
                                                                   : Ending::kFailed;
-  if (!of.hides_exceptions) note_uncaught(&test);
+  if (!prepared_->hides_exceptions) note_uncaught(&test);
   return out;
 }
 
@@ -217,8 +226,8 @@ void SuiteTester::note_uncaught(retries::FaultedTest* test) const {
 }
 
 // What this execution says of its call site and its client library, for other executions.
-void SuiteTester::learn(const SuiteEvidence& evidence, const FaultSpec& fault, double base_seconds,
-                        double seconds, const std::string& site) {
+void SuiteTester::learn(const SuiteEvidence& evidence, const FaultSpec& fault, double seconds,
+                        const std::string& site) {
   const retries::FaultedTest& test = evidence.outcome;
   if (!test.group) return;
   const retries::RetryGroup& group = evidence.groups[*test.group];
@@ -238,20 +247,21 @@ void SuiteTester::learn(const SuiteEvidence& evidence, const FaultSpec& fault, d
   if (begins_silent(fault)) known.retries = known.retries.value_or(false) || came > 1;
   if (is_for_all(fault)) known.attempts = std::max(known.attempts, came);
   if (silences > 0)
-    known.silence_seconds = elapsed ? 0 : std::max(0.0, seconds - base_seconds) / silences;
+    known.silence_seconds =
+        elapsed ? 0 : std::max(0.0, seconds - prepared_->row.seconds) / silences;
   // Only what was raised for an injected fault says as what it surfaces.
   const RpcRecord& last = evidence.record.rpcs[group.rpcs.back()];
   if (test.ending == retries::Ending::kFailed && last.injected && !test.failure.assertion)
     memory_.surfaces.learn(to_text(last.fault), test.failure, test.call_site, oracle_options_);
 }
 
-Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& policy,
-                                  size_t position, retries::FaultRow* row) {
-  const SuiteCall& call = test.calls.at(row->site);
+std::optional<Case> SuiteTester::plan(const retries::Policy& policy, size_t position,
+                                      retries::FaultRow* row) {
+  const SuiteCall& call = prepared_->calls.at(row->site);
   auto fault = retries::fault_for(policy, call.reference);
   if (!fault) {
     row->skipped = fault.error().message;
-    return {};
+    return std::nullopt;
   }
   {
     const std::lock_guard lock(memory_.mutex);
@@ -260,16 +270,16 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
       row->skipped =
           "the client has no timeout at this call site (" + row->site +
           "), which is said once; if other clients call by it, leave its frame out (index.frames.deny)";
-      return {};
+      return std::nullopt;
     }
     if (known.retries == false && !policy.without_retries) {
       row->skipped = "the client does not try again here, so it would see what P1 shows";
-      return {};
+      return std::nullopt;
     }
   }
   if (did_not_come_.contains(row->site)) {
     row->skipped = kDidNotCome;
-    return {};
+    return std::nullopt;
   }
   InjectedFault rpc = call.rpc;
   rpc.set_fault(fault.value());
@@ -277,64 +287,68 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
       answer != nullptr && !answer->grpc && !rpc.key.empty())
     rpc.answer = answer->name;
   row->attempts = rpc.fault;
-  const auto tried = attempts(test, fault.value(), rpc, call.sometimes);
-  if (!tried) return tried.error();
-  row->tries = tried->tries;
-  row->tried_again = tried->tried_again;
-  if (stopped_) return {};
-  const Attempt& one = *tried->last;
-  if (tried->race == kDidNotCome) {
+  return Case{static_cast<uint32_t>(position), {rpc}, {plan_fault(rpc, fault.value())}};
+}
+
+void SuiteTester::conclude(const Case& one, const CaseResult& result, retries::FaultRow* row) {
+  row->tries = result.tries;
+  row->tried_again = result.why_tried_again;
+  const Attempt& attempt = result.attempt;
+  if (result.lost_race == kDidNotCome) {
     did_not_come_.insert(row->site);
     row->skipped = kDidNotCome;
-    return {};
+    return;
   }
-  if (!tried->race.empty()) {
-    row->skipped = "no conclusion: " + tried->race;
-    return {};
+  if (!result.lost_race.empty()) {
+    row->skipped = "no conclusion: " + result.lost_race;
+    return;
   }
-  row->seconds = one.result.seconds;
-  if (is_inconclusive(one.judgement.verdict)) {
-    row->skipped = "no conclusion: " + one.judgement.detail;
-    return {};
+  row->seconds = attempt.result.seconds;
+  if (is_inconclusive(attempt.judgement.verdict)) {
+    row->skipped = "no conclusion: " + attempt.judgement.detail;
+    return;
   }
-  row->execution = one.result.record.execution;
-  SuiteEvidence evidence = read(test, one, fault.value(), rpc);
-  if (evidence.outcome.group) {
-    const retries::RetryGroup& group = evidence.groups[*evidence.outcome.group];
-    row->came = static_cast<uint32_t>(group.rpcs.size());
-    for (const size_t at : group.rpcs) row->seen.push_back(seen_text(evidence.record.rpcs[at]));
-    row->retried_by = retries::retried_by_name(group.retried_by);
-    if (group.grouped_by.size() > 1)
-      row->grouped_by = group.request_id_name.empty()
-                            ? std::string(grouped_by_name(group.grouped_by[1]))
-                            : group.request_id_name;
-  }
-  learn(evidence, fault.value(), test.row.seconds, row->seconds, row->site);
+  row->execution = attempt.result.record.execution;
+  SuiteEvidence evidence = read(attempt, one);
+  tell_attempts(evidence, row);
+  learn(evidence, one.plan.front().fault, row->seconds, row->site);
   const bool passed =
       evidence.outcome.ending == retries::Ending::kPassed &&
       retries::repeated_mutations(evidence.record, evidence.groups, oracle_options_.mutations)
           .empty();
-  if (passed) return {};
+  if (passed) return;
   const std::lock_guard lock(memory_.mutex);
-  memory_.evidence[position] = std::move(evidence);
-  return {};
+  memory_.evidence[one.id] = std::move(evidence);
 }
 
-Result<SuiteTester::Replay> SuiteTester::replay(const SuiteTest& test, const SuiteEvidence& first,
+void SuiteTester::tell_attempts(const SuiteEvidence& evidence, retries::FaultRow* row) const {
+  if (!evidence.outcome.group) return;
+  const retries::RetryGroup& group = evidence.groups[*evidence.outcome.group];
+  row->came = static_cast<uint32_t>(group.rpcs.size());
+  for (const size_t at : group.rpcs) row->seen.push_back(seen_text(evidence.record.rpcs[at]));
+  row->retried_by = retries::retried_by_name(group.retried_by);
+  if (group.grouped_by.size() > 1)
+    row->grouped_by = group.request_id_name.empty()
+                          ? std::string(grouped_by_name(group.grouped_by[1]))
+                          : group.request_id_name;
+}
+
+Result<SuiteTester::Replay> SuiteTester::replay(const SuiteEvidence& first,
                                                 const retries::FaultRow& row) {
   const InjectedFault& rpc = first.faults.front();
   auto fault = parse_fault(rpc.fault);
   if (!fault) return fault.error();
   const FaultSpec spec = retries::attempts_as_template_says(fault.value(), rpc.answer);
-  const auto tried = attempts(test, spec, rpc, calls_sometimes(test, row.site));
+  const Case one{0, {rpc}, {plan_fault(rpc, spec)}};
+  const auto tried = execute(one, nullptr);
   if (!tried) return tried.error();
   Replay out;
   if (stopped_) return out;
-  out.no_conclusion = tried->race;
-  if (out.no_conclusion.empty() && is_inconclusive(tried->last->judgement.verdict))
-    out.no_conclusion = tried->last->judgement.detail;
+  out.no_conclusion = tried->lost_race;
+  if (out.no_conclusion.empty() && is_inconclusive(tried->attempt.judgement.verdict))
+    out.no_conclusion = tried->attempt.judgement.detail;
   if (!out.no_conclusion.empty()) return out;
-  const SuiteEvidence again = read(test, *tried->last, spec, rpc);
+  const SuiteEvidence again = read(tried->attempt, one);
   const retries::Verdict verdict =
       retries::judge(again.outcome, again.record, again.groups, memory_.surfaces, oracle_options_);
   out.reproduced = verdict.oracle == row.oracle;

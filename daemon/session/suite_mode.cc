@@ -8,6 +8,7 @@
 #include "daemon/report/call_site_text.h"
 #include "daemon/session/absent_services.h"
 #include "daemon/session/mode.h"
+#include "daemon/session/suite_cases.h"
 #include "daemon/session/suite_counterexamples.h"
 #include "daemon/session/suite_planning.h"
 #include "daemon/session/suite_tester.h"
@@ -20,7 +21,6 @@ using retries::FaultRow;
 using Clock = std::chrono::steady_clock;
 
 constexpr char kStopped[] = "the session was stopped";
-constexpr char kTimeOver[] = "the time of --max-time was over";
 
 // FILIBUSTER_TIME_UP_AFTER is for tests: the time is over after so many executions of the session, whatever a clock says.
 bool time_is_over(const SessionContext& session) {
@@ -70,14 +70,15 @@ class SuiteMode final : public Mode {
       out.report.time_over = true;
       for (const size_t at : one->planned) {
         FaultRow& row = results_.faults[at];
-        if (row.execution == 0 && row.skipped.empty()) row.skipped = kTimeOver;
+        if (row.execution == 0 && row.skipped.empty()) row.skipped = kSuiteTimeOver;
       }
       return out;
     }
     SuiteTester tester(session, lane, test, &memory_);
     const Result<void> done = round_ == Round::kReference ? tester.reference(one)
-                              : round_ == Round::kFaults  ? run_faults(&tester, session, one, &out)
-                                                          : run_replays(&tester, session, one);
+                              : round_ == Round::kFaults
+                                  ? run_faults(&tester, session, lane, one, &out)
+                                  : run_replays(&tester, session, one);
     if (round_ == Round::kFaults) tester.note_place(one);
     const double seconds =
         std::chrono::duration<double>(Clock::now() - began).count() - tester.control_seconds();
@@ -92,7 +93,7 @@ class SuiteMode final : public Mode {
       out.error = done.error();
       one->error = done.error().message;
     }
-    out.stopped = tester.stopped();
+    out.stopped = out.stopped || tester.stopped();
     out.report.test = test.name;
     out.report.counts.executed = one->executions;
     out.report.notes = one->notes;
@@ -209,70 +210,17 @@ class SuiteMode final : public Mode {
     }
   }
 
-  Result<void> run_faults(SuiteTester* tester, SessionContext* session, SuiteTest* test,
+  Result<void> run_faults(SuiteTester* tester, SessionContext* session, Lane* lane, SuiteTest* test,
                           Exploration* out) {
     if (test->planned.empty()) return {};
     if (auto ready = tester->prepare(*test); !ready) return ready;
-    // A failure counts if the test still passes without faults: after its first one, and when all have been seen.
-    std::vector<size_t> unchecked;
-    bool checked = false;
-    const auto check = [&]() -> Result<bool> {
-      if (unchecked.empty()) return true;
-      auto why = tester->control(test);
-      if (!why) return why.error();
-      if (tester->stopped()) return false;
-      if (!why->empty()) leave_out(test, why.value(), unchecked);
-      checked = true;
-      unchecked.clear();
-      return why->empty();
-    };
-    for (const size_t at : test->planned) {
-      FaultRow& row = results_.faults[at];
-      if (out->report.time_over || time_is_over(*session)) {
-        out->report.time_over = true;
-        row.skipped = kTimeOver;
-        continue;
-      }
-      const auto policy = std::find_if(policies_.begin(), policies_.end(),
-                                       [&](const auto& one) { return one.name == row.policy; });
-      if (auto done = tester->execute(*test, *policy, at, &row); !done) return done;
-      if (tester->stopped()) {
-        row.skipped = kStopped;
-        return {};
-      }
-      test->executions += row.tries;
-      if (has_failed(at)) unchecked.push_back(at);
-      if (checked) continue;
-      const auto fine = check();
-      if (!fine) return fine.error();
-      if (!fine.value()) return {};
-    }
-    if (const auto fine = check(); !fine) return fine.error();
+    SuiteCases cases({tester, test, &memory_, &results_, &policies_,
+                      [session] { return time_is_over(*session); }});
+    const auto done = run_cases(&cases, tester, lane->place().wake_fd);
+    out->report.time_over = cases.time_over();
+    if (!done) return done.error();
+    out->stopped = done.value() == Flow::kStopped;
     return {};
-  }
-
-  bool has_failed(size_t at) {
-    const std::lock_guard lock(memory_.mutex);
-    const auto found = memory_.evidence.find(at);
-    return found != memory_.evidence.end() &&
-           found->second.outcome.ending != retries::Ending::kPassed;
-  }
-
-  // Of a test that does not stand alone, what was seen since it was last known to pass, and what was not executed yet, say
-  // nothing.
-  void leave_out(SuiteTest* test, const std::string& why, const std::vector<size_t>& unchecked) {
-    for (retries::SuiteTestRow& row : results_.tests) {
-      if (row.name == test->row.name) row.left_out = why;
-    }
-    const std::lock_guard lock(memory_.mutex);
-    for (const size_t at : test->planned) {
-      FaultRow& row = results_.faults[at];
-      const bool open = std::find(unchecked.begin(), unchecked.end(), at) != unchecked.end();
-      if (!open && (row.execution != 0 || !row.skipped.empty())) continue;
-      row.execution = 0;
-      row.skipped = "its test fails without any fault now, and was left out";
-      memory_.evidence.erase(at);
-    }
   }
 
   Result<void> run_replays(SuiteTester* tester, SessionContext* session, SuiteTest* test) {
@@ -281,12 +229,12 @@ class SuiteMode final : public Mode {
       if (row.test != test->row.name) continue;
       const FaultRow& first = results_.faults[row.cluster.members.front()];
       if (replays_end_ && Clock::now() >= *replays_end_) {
-        row.not_replayed = std::string(kTimeOver) + ", and half of it more for replays";
+        row.not_replayed = std::string(kSuiteTimeOver) + ", and half of it more for replays";
       } else {
         if (auto prepared = ready ? Result<void>() : tester->prepare(*test); !prepared)
           return prepared;
         ready = true;
-        auto again = tester->replay(*test, memory_.evidence.at(row.cluster.members.front()), first);
+        auto again = tester->replay(memory_.evidence.at(row.cluster.members.front()), first);
         if (!again) return again.error();
         if (tester->stopped()) return {};
         row.reproduced = again->reproduced;

@@ -6,8 +6,9 @@
 
 #include "core/text/ascii.h"
 #include "core/text/glob.h"
-#include "daemon/explore/nondeterminism.h"
 #include "daemon/explore/observation.h"
+#include "daemon/explore/reference_phase.h"
+#include "daemon/explore/variability.h"
 #include "daemon/model/call_name.h"
 #include "daemon/model/caller.h"
 #include "daemon/retries/policies.h"
@@ -17,8 +18,6 @@
 namespace filibuster {
 namespace {
 
-// More than one round is needed: some fields are seen to differ only after others are masked.
-constexpr int kMaskRounds = 3;
 constexpr size_t kMaxReason = 300;  // bytes of what a runner says
 // Flakiness is seen by comparison.
 constexpr uint32_t kLeastReferences = 2;
@@ -31,14 +30,6 @@ std::string first_line(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string::npos) return "";
   return text.substr(begin, std::min(text.find('\n', begin) - begin, kMaxReason));
-}
-
-// So many executions without faults tell what never comes again from what comes and goes.
-constexpr size_t kToTellApart = 4;
-
-bool comes_and_goes(const Nondeterminism& found) {
-  return std::any_of(found.variations.begin(), found.variations.end(),
-                     [](const Variation& one) { return one.comes_and_goes; });
 }
 
 // What comes in some executions only, and in more than one, gets its faults where it comes.
@@ -101,13 +92,6 @@ Result<void> SuiteTester::make_run() {
   return {};
 }
 
-Result<void> SuiteTester::mask(const std::vector<NondeterminismRule>& rules) {
-  auto table = compile_masks(rules);
-  if (!table) return table.error();
-  lane_.hub().set_masks(*table.value());
-  return {};
-}
-
 void SuiteTester::note_place(SuiteTest* test) const {
   test->ports = lane_.place().automatic_ports;
   test->descriptors = session_.descriptors->learnt();
@@ -121,36 +105,29 @@ std::string SuiteTester::site_of(const RpcRecord& rpc) const {
   return site.starts_with(folder) ? site.substr(folder.size()) : site;
 }
 
-Result<bool> SuiteTester::run_references(size_t count, SuiteTest* out,
-                                         std::vector<ExecutionResult>* runs) {
-  while (runs->size() < count) {
-    auto run = run_->reference([&](const Attempt&) { ++out->executions; });
-    if (!run) return run.error();
-    stopped_ = run->result.stopped;
-    if (stopped_) return false;
-    out->row.seconds = run->result.seconds;
-    std::string& why = out->row.left_out;
-    if (run->judgement.verdict == Verdict::kIncomplete) {
-      why = "its run without faults is incomplete: " + run->judgement.detail;
-    } else if (is_failure(run->judgement.verdict)) {
-      const std::string text = failure_text(run.value());
-      why = runs->empty() ? std::string(kFailsAlone) + ": " + text
-                          : "it passed " + std::to_string(runs->size()) +
-                                (runs->size() == 1 ? " time" : " times") +
-                                " without any fault and then failed, so it is flaky, or depends on "
-                                "what an earlier run has left: " +
-                                text;
-    } else if (!run->result.not_run.empty()) {
-      why = run->result.not_run;
-    } else if (run->result.record.rpcs.empty()) {
-      why = "it makes no remote call";
-    }
-    if (!why.empty()) return false;
-    out->cases = written_cases();
-    out->hides_exceptions |=
-        !test_.junit_xml.empty() && read_file(suite::uncaught_path(test_.junit_xml)).ok();
-    runs->push_back(std::move(run->result));
+Result<bool> SuiteTester::accept(const Attempt& attempt, size_t earlier, SuiteTest* out) {
+  const ExecutionResult& result = attempt.result;
+  out->row.seconds = result.seconds;
+  std::string& why = out->row.left_out;
+  if (attempt.judgement.verdict == Verdict::kIncomplete) {
+    why = "its run without faults is incomplete: " + attempt.judgement.detail;
+  } else if (is_failure(attempt.judgement.verdict)) {
+    const std::string text = failure_text(attempt);
+    why = earlier == 0
+              ? std::string(kFailsAlone) + ": " + text
+              : "it passed " + std::to_string(earlier) + (earlier == 1 ? " time" : " times") +
+                    " without any fault and then failed, so it is flaky, or depends on "
+                    "what an earlier run has left: " +
+                    text;
+  } else if (!result.not_run.empty()) {
+    why = result.not_run;
+  } else if (result.record.rpcs.empty()) {
+    why = "it makes no remote call";
   }
+  if (!why.empty()) return false;
+  out->cases = written_cases();
+  out->hides_exceptions |=
+      !test_.junit_xml.empty() && read_file(suite::uncaught_path(test_.junit_xml)).ok();
   return true;
 }
 
@@ -199,45 +176,34 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
   out->lane = lane_.place().number;
   if (auto made = make_run(); !made) return made;
   for (const std::string& obstacle : run_->obstacles()) out->notes.push_back(obstacle);
-  out->masks = config_.nondeterminism;
-  if (auto masked = mask(out->masks); !masked) return masked;
-  lane_.hub().report_fields(true);
-  const size_t count = std::max(config_.bounds.reference_executions, kLeastReferences);
-  std::vector<ExecutionResult> runs;
-  UnstableRpcs unstable;
-  Result<bool> done = run_references(1, out, &runs);
-  if (done.ok() && done.value()) run_->set_reference_seconds(runs[0].seconds);
-  for (int round = 0; done.ok() && (round > 0 || done.value()); ++round) {
-    done = run_references(count, out, &runs);
-    if (!done || !done.value()) break;
-    std::vector<const ExecutionRecord*> records;
-    for (const ExecutionResult& run : runs) records.push_back(&run.record);
-    Nondeterminism found = find_nondeterminism(records, out->masks, config_.index_parts);
-    if (comes_and_goes(found) && found.proposed.empty() && runs.size() < kToTellApart) {
-      done = run_references(kToTellApart, out, &runs);
-      if (!done || !done.value()) break;
-      records.clear();
-      for (const ExecutionResult& run : runs) records.push_back(&run.record);
-      found = find_nondeterminism(records, out->masks, config_.index_parts);
-    }
-    unstable.add(found.unstable);
-    if (found.proposed.empty() || round == kMaskRounds) break;
-    out->masks.insert(out->masks.end(), found.proposed.begin(), found.proposed.end());
-    if (auto masked = mask(out->masks); !masked) {
-      out->row.left_out =
-          "what varies from run to run needs too many masks: " + masked.error().message;
-      break;
-    }
-    runs.clear();
-  }
-  lane_.hub().report_fields(false);
+  Variability varies(&test_, &config_,
+                     [this](const MaskTable& masks) { lane_.hub().set_masks(masks); });
+  if (auto masked = varies.mask_as_configured(); !masked) return masked;
+  ReferencePhase::Options options;
+  options.lane = &lane_;
+  options.run = run_.get();
+  options.index_parts = config_.index_parts;
+  options.executions = std::max(config_.bounds.reference_executions, kLeastReferences);
+  options.varies = &varies;
+  options.refuses_broad_masks = false;
+  options.observer = [out](const Attempt&) { ++out->executions; };
+  options.accept = [this, out](const Attempt& attempt, size_t earlier) {
+    return accept(attempt, earlier, out);
+  };
+  ReferencePhase phase(std::move(options));
+  const auto end = phase.run();
+  out->masks = varies.masks();
   out->rpcs = lane_.hub().known_rpcs();
-  if (!done) return done.error();
+  if (!end) return end.error();
+  stopped_ = end.value() == ReferencePhase::End::kStopped;
+  const std::vector<ExecutionResult>& runs = phase.runs();
   if (stopped_) {
     out->row.left_out = "the session was stopped before its runs without faults were over";
     return {};
   }
-  if (out->row.left_out.empty() && !runs.empty()) {
+  if (end.value() == ReferencePhase::End::kNotComparable) out->row.left_out = phase.why();
+  if (out->row.left_out.empty()) {
+    UnstableRpcs unstable = varies.unstable();
     note_recurring(runs, &unstable);
     note_calls(runs.back().record, unstable, Which::kAll, out);
     if (unstable.has_sometimes()) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/explore/nondeterminism.h"
+#include "daemon/explore/case_source.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/test_run.h"
 #include "daemon/explore/unstable_rpcs.h"
@@ -79,17 +79,21 @@ struct SuiteMemory {
       evidence;  // by position in SuiteResults::faults; of those that are no plain pass
 };
 
-class SuiteTester {
+class SuiteTester final : public CaseRunner {
  public:
   // All arguments must outlive the tester.
   SuiteTester(SessionContext* session, Lane* lane, const TestConfig& test, SuiteMemory* memory);
 
   // Error: the environment is broken. A test that gets no faults says so in `out->row.left_out`.
   Result<void> reference(SuiteTest* out);
-  // Executes a planned fault and fills its row. To be called after prepare().
+  // To be called before all that follows. The test outlives the tester.
   Result<void> prepare(const SuiteTest& test);
-  Result<void> execute(const SuiteTest& test, const retries::Policy& policy, size_t position,
-                       retries::FaultRow* row);
+  // The execution of a planned fault. nullopt: there is none, and `row->skipped` says why.
+  std::optional<Case> plan(const retries::Policy& policy, size_t position, retries::FaultRow* row);
+  // Runs it a few times, where it could not be what its plan says. One whose fault came never is, whatever it led to.
+  Result<CaseResult> execute(const Case& one, CaseSource* source) override;
+  // Fills the row of the fault, and keeps what is to be judged later.
+  void conclude(const Case& one, const CaseResult& result, retries::FaultRow* row);
   // Runs the test without faults, after prepare(). Returns why it fails now, although its reference executions have passed;
   // "": it passes.
   Result<std::string> control(SuiteTest* test);
@@ -99,44 +103,31 @@ class SuiteTester {
     std::string no_conclusion;       // why there is none; "": there is, or the session was stopped
   };
   // Runs a fault again.
-  Result<Replay> replay(const SuiteTest& test, const SuiteEvidence& evidence,
-                        const retries::FaultRow& row);
+  Result<Replay> replay(const SuiteEvidence& evidence, const retries::FaultRow& row);
   // Notes what counterexamples of the test need, since a session that was stopped has no lane any more.
   void note_place(SuiteTest* test) const;
   bool stopped() const { return stopped_; }
 
  private:
   Result<void> make_run();
-  Result<void> mask(const std::vector<NondeterminismRule>& rules);
-  // False: the test is left out, or the session was stopped.
-  Result<bool> run_references(size_t count, SuiteTest* out, std::vector<ExecutionResult>* runs);
+  // False: the test is left out. `earlier`: usable executions before this one.
+  Result<bool> accept(const Attempt& attempt, size_t earlier, SuiteTest* out);
   enum class Which { kAll, kThatComeSometimes };
   void note_calls(const ExecutionRecord& record, const UnstableRpcs& unstable, Which which,
                   SuiteTest* out);
   std::string why_not(const RpcsById& rpcs, const RpcRecord& rpc,
                       const UnstableRpcs& unstable) const;
   std::string site_of(const RpcRecord& rpc) const;
-  // An execution that could not be what its plan says is made again, a few times. One whose fault came never is, whatever it
-  // led to.
-  struct Tries {
-    std::optional<Attempt> last;  // nullopt: the session was stopped
-    std::string race;             // that the last one lost; "": none
-    std::string tried_again;      // why there was more than one
-    uint32_t tries = 0;
-  };
-  // `sometimes`: the RPC need not come.
-  Result<Tries> attempts(const SuiteTest& test, const FaultSpec& fault, const InjectedFault& rpc,
-                         bool sometimes);
-  SuiteEvidence read(const SuiteTest& test, const Attempt& attempt, const FaultSpec& fault,
-                     const InjectedFault& rpc) const;
+  SuiteEvidence read(const Attempt& attempt, const Case& of) const;
+  void tell_attempts(const SuiteEvidence& evidence, retries::FaultRow* row) const;
   std::set<std::string> written_cases() const;
   // The last execution was to write results of these cases, and has written none.
   bool says_nothing_of(const std::set<std::string>& cases) const;
   std::string failure_text(const Attempt& attempt) const;
   retries::Failure failure_of(const Attempt& attempt, bool* wrote) const;
   void note_uncaught(retries::FaultedTest* test) const;
-  void learn(const SuiteEvidence& evidence, const FaultSpec& fault, double base_seconds,
-             double seconds, const std::string& site);
+  void learn(const SuiteEvidence& evidence, const FaultSpec& fault, double seconds,
+             const std::string& site);
   void tell(const Attempt& attempt, const std::string& what) const;
 
   SessionContext& session_;
@@ -146,6 +137,7 @@ class SuiteTester {
   Config config_;  // a copy: the test's calls get faults, and silences are waited for
   retries::OracleOptions oracle_options_;
   std::unique_ptr<TestRun> run_;
+  const SuiteTest* prepared_ = nullptr;
   std::chrono::milliseconds hang_limit_{0};
   double control_seconds_ = 0;
   bool stopped_ = false;

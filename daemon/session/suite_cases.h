@@ -1,0 +1,47 @@
+// The planned faults of one test of a suite, in the order of the plan. A failure counts if the test still passes without
+// faults: that is looked at after its first one, and when all have been seen.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "daemon/explore/case_source.h"
+#include "daemon/retries/policies.h"
+#include "daemon/retries/suite_results.h"
+#include "daemon/session/suite_tester.h"
+
+namespace filibuster {
+
+constexpr char kSuiteTimeOver[] = "the time of --max-time was over";
+
+class SuiteCases final : public CaseSource {
+ public:
+  // All that is pointed to outlives the source. Of the results only the rows of the test are changed.
+  struct Options {
+    SuiteTester* tester;  // it has prepared `test`
+    SuiteTest* test;
+    SuiteMemory* memory;
+    retries::SuiteResults* results;
+    const std::vector<retries::Policy>* policies;
+    std::function<bool()> time_is_over;
+  };
+  explicit SuiteCases(const Options& options) : options_(options) {}
+
+  Result<std::optional<Case>> next() override;
+  Result<Flow> conclude(const Case& one, CaseResult result) override;
+  bool time_over() const { return time_over_; }
+
+ private:
+  // A test that does not pass any more is left out.
+  Result<Flow> check_that_it_passes();
+  bool has_failed(size_t position) const;
+  void leave_out_the_rest(const std::string& why);
+
+  const Options options_;
+  size_t at_ = 0;  // in SuiteTest::planned
+  bool checked_ = false, left_out_ = false, time_over_ = false;
+  std::vector<size_t> unchecked_;  // failures since the test was last known to pass
+};
+
+}  // namespace filibuster
