@@ -27,9 +27,9 @@ struct Case {
 
 // What running a case came to.
 struct CaseResult {
-  Attempt attempt;             // the one that counts
-  bool seen_twice = false;     // its failure was reproduced already
-  uint32_t tries = 1;          // executions that it took
+  Attempt attempt;                   // the one that counts
+  bool seen_twice = false;           // its failure was reproduced already
+  uint32_t tries = 1;                // executions that it took
   std::string why_tried_again = {};  // why it took more than one; "": it did not
   // A race that the last execution lost before its fault came, so that it says nothing of the fault; "": none.
   std::string lost_race = {};

@@ -18,8 +18,8 @@ std::optional<FaultSpec> configured(const Config& config, const InjectedFault& f
   }
   for (const FaultRule& rule : config.faults) {
     for (const FaultSpec& candidate : rule.inject) {
-      const bool same = fault.key.empty() ? to_text(candidate) == fault.fault
-                                          : fault_key(candidate) == fault.key;
+      const bool same =
+          fault.key.empty() ? to_text(candidate) == fault.fault : fault_key(candidate) == fault.key;
       if (same) return candidate;
     }
   }

@@ -27,9 +27,9 @@ class Relearning {
       : state_(*state), executor_(*executor), reference_(*reference), mutations_(*mutations) {}
 
   enum class Learned {
-    kNothing,     // `attempt` says why the plan was not met, as far as that was seen
-    kBeganAnew,   // the search did
-    kStopped,     // by the user
+    kNothing,    // `attempt` says why the plan was not met, as far as that was seen
+    kBeganAnew,  // the search did
+    kStopped,    // by the user
   };
   // The plan of `attempt` was not met.
   Result<Learned> learn(const Case& one, Attempt* attempt);

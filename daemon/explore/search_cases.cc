@@ -276,8 +276,8 @@ Result<void> SearchCases::found(const Execution& failure, const std::vector<Plan
     if (!again) return again.error();
     return std::optional(is_failure(again->judgement.verdict));
   };
-  return state_.findings.tell(
-      failure, replay, {to_config_text(state_.varies.masks()), executor_.hang_limit()});
+  return state_.findings.tell(failure, replay,
+                              {to_config_text(state_.varies.masks()), executor_.hang_limit()});
 }
 
 Result<void> SearchCases::offer_page() {

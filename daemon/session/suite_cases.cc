@@ -64,8 +64,7 @@ void SuiteCases::leave_out_the_rest(const std::string& why) {
   const std::lock_guard lock(options_.memory->mutex);
   for (const size_t position : options_.test->planned) {
     FaultRow& row = options_.results->faults[position];
-    const bool open =
-        std::find(unchecked_.begin(), unchecked_.end(), position) != unchecked_.end();
+    const bool open = std::find(unchecked_.begin(), unchecked_.end(), position) != unchecked_.end();
     if (!open && (row.execution != 0 || !row.skipped.empty())) continue;
     row.execution = 0;
     row.skipped = "its test fails without any fault now, and was left out";
