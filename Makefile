@@ -126,7 +126,7 @@ $(BUILD)/obj/preload/runtimes/jvm/classes.o: $(BUILD)/gen/jvm/classes.inc
 $(BUILD)/obj/preload/runtimes/jvm/classes.o: CPPFLAGS += -I$(BUILD)/gen/jvm
 $(BUILD)/obj/daemon/api/server.o $(BUILD)/obj/daemon/api/http_server.o $(BUILD)/obj/cli/daemon_client.o: CPPFLAGS += $(HTTPLIB)
 # What runs a few times for each execution of a test, or once for each command.
-RARE := $(filter $(foreach f,api config coverage descriptors explore lane lint page process report session suite,daemon/$f/%) cli/% tests/unit/%,\
+RARE := $(filter $(foreach f,api config coverage descriptors explore lane lint observe page process report session suite,daemon/$f/%) cli/% tests/unit/%,\
           $(DAEMON_SRC) $(CLI_SRC) cli/main.cc daemon/main.cc $(UNIT_SRC))
 $(call objects,$(RARE)): LESS := $(if $(LESS),-O1 -g1)
 $(BUILD)/obj/%.o: %.cc

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "daemon/explore/case_source.h"
-#include "daemon/explore/observation.h"
 #include "daemon/explore/suspects.h"
+#include "daemon/observe/observation.h"
 #include "daemon/search/search.h"
 #include "daemon/store/store.h"
 

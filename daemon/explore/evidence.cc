@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "daemon/explore/silent_services.h"
 #include "daemon/lane/application.h"
 #include "daemon/lane/programs_outside.h"
 #include "daemon/model/caller.h"
+#include "daemon/observe/silent_services.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/dependency.h"
 

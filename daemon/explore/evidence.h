@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/result.h"
-#include "daemon/explore/observation.h"
-#include "daemon/explore/rule_use.h"
 #include "daemon/explore/test_run.h"
 #include "daemon/model/test_report.h"
+#include "daemon/observe/observation.h"
+#include "daemon/observe/rule_use.h"
 #include "daemon/report/given_up.h"
 #include "daemon/report/observed.h"
 #include "daemon/report/refusals.h"

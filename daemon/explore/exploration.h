@@ -12,11 +12,11 @@
 #include "daemon/explore/ended_executions.h"
 #include "daemon/explore/evidence.h"
 #include "daemon/explore/findings_book.h"
-#include "daemon/explore/nondeterminism.h"
 #include "daemon/explore/reference_memory.h"
 #include "daemon/explore/test_run.h"
 #include "daemon/explore/variability.h"
 #include "daemon/model/test_report.h"
+#include "daemon/observe/nondeterminism.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {

@@ -5,7 +5,7 @@
 
 #include "core/result.h"
 #include "daemon/config/config.h"
-#include "daemon/explore/observation.h"
+#include "daemon/observe/observation.h"
 
 namespace filibuster {
 

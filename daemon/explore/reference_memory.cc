@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "daemon/explore/observation.h"
 #include "daemon/explore/program_files.h"
 #include "daemon/model/caller.h"
+#include "daemon/observe/observation.h"
 #include "daemon/process/session_lane.h"
 #include "daemon/redact/redact.h"
 

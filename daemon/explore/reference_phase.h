@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/explore/nondeterminism.h"
 #include "daemon/explore/test_run.h"
 #include "daemon/explore/variability.h"
+#include "daemon/observe/nondeterminism.h"
 
 namespace filibuster {
 

@@ -4,8 +4,8 @@
 #include <set>
 #include <thread>
 
-#include "daemon/explore/nondeterminism.h"
-#include "daemon/explore/observation.h"
+#include "daemon/observe/nondeterminism.h"
+#include "daemon/observe/observation.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/unexplained.h"
 #include "daemon/report/variation.h"

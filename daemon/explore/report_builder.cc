@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "daemon/explore/observation.h"
+#include "daemon/observe/observation.h"
 #include "daemon/report/finding_text.h"
 
 namespace filibuster {

@@ -3,8 +3,8 @@
 #include <unordered_map>
 
 #include "core/index/stable_identity.h"
-#include "daemon/explore/observation.h"
 #include "daemon/explore/report_builder.h"
+#include "daemon/observe/observation.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/tested.h"
 

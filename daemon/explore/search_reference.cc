@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/explore/observation.h"
 #include "daemon/lane/application.h"
+#include "daemon/observe/observation.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/variation.h"
 

@@ -10,7 +10,7 @@
 #include "daemon/explore/executor.h"
 #include "daemon/explore/exploration_report.h"
 #include "daemon/explore/plan_faults.h"
-#include "daemon/explore/stable_identities.h"
+#include "daemon/observe/stable_identities.h"
 #include "daemon/report/finding_text.h"
 
 namespace filibuster {

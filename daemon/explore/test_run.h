@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "daemon/explore/judgement.h"
 #include "daemon/explore/suspects.h"
 #include "daemon/lane/execution_runner.h"
 #include "daemon/lane/lane.h"
 #include "daemon/lane/lane_set.h"
 #include "daemon/lane/service_descriptors.h"
+#include "daemon/observe/judgement.h"
 #include "daemon/report/baseline.h"
 
 namespace filibuster {

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "daemon/explore/observation.h"
+#include "daemon/observe/observation.h"
 #include "daemon/report/variation.h"
 
 namespace filibuster {

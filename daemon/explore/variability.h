@@ -11,10 +11,10 @@
 
 #include "core/result.h"
 #include "daemon/explore/case_source.h"
-#include "daemon/explore/nondeterminism.h"
-#include "daemon/explore/unstable_rpcs.h"
 #include "daemon/lane/execution_runner.h"
 #include "daemon/model/test_report.h"
+#include "daemon/observe/nondeterminism.h"
+#include "daemon/observe/unstable_rpcs.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/explore/rpc_row.h"
+#include "daemon/observe/rpc_row.h"
 #include "daemon/report/json.h"
 #include "daemon/report/text.h"
 #include "daemon/session/mode.h"

@@ -5,14 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "daemon/explore/observation.h"
 #include "daemon/explore/reference_phase.h"
-#include "daemon/explore/silent_services.h"
 #include "daemon/lane/programs_outside.h"
 #include "daemon/lint/probes.h"
 #include "daemon/model/call_name.h"
 #include "daemon/model/caller.h"
 #include "daemon/model/counterexample.h"
+#include "daemon/observe/observation.h"
+#include "daemon/observe/silent_services.h"
 #include "daemon/report/counterexample_json.h"
 #include "daemon/report/dependency.h"
 #include "daemon/report/text.h"

@@ -1,8 +1,8 @@
 // `filibuster replay`: one execution with the faults of a counterexample.
 #include <algorithm>
 
-#include "daemon/explore/observation.h"
 #include "daemon/explore/single_execution.h"
+#include "daemon/observe/observation.h"
 #include "daemon/process/session_lane.h"
 #include "daemon/report/json.h"
 #include "daemon/retries/oracles.h"

@@ -4,7 +4,7 @@
 
 #include "core/fault/attempts.h"
 #include "core/protocol/events.h"
-#include "daemon/explore/observation.h"
+#include "daemon/observe/observation.h"
 #include "daemon/retries/policies.h"
 #include "daemon/session/suite_tester.h"
 #include "daemon/suite/runner.h"

@@ -6,11 +6,11 @@
 
 #include "core/text/ascii.h"
 #include "core/text/glob.h"
-#include "daemon/explore/observation.h"
 #include "daemon/explore/reference_phase.h"
 #include "daemon/explore/variability.h"
 #include "daemon/model/call_name.h"
 #include "daemon/model/caller.h"
+#include "daemon/observe/observation.h"
 #include "daemon/retries/policies.h"
 #include "daemon/suite/junit_xml.h"
 #include "daemon/suite/runner.h"

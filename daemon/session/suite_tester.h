@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "daemon/explore/case_source.h"
-#include "daemon/explore/observation.h"
 #include "daemon/explore/test_run.h"
-#include "daemon/explore/unstable_rpcs.h"
+#include "daemon/observe/observation.h"
+#include "daemon/observe/unstable_rpcs.h"
 #include "daemon/retries/oracles.h"
 #include "daemon/retries/suite_results.h"
 #include "daemon/session/request.h"

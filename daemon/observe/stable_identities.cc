@@ -1,7 +1,7 @@
-#include "daemon/explore/stable_identities.h"
+#include "daemon/observe/stable_identities.h"
 
 #include "core/index/stable_identity.h"
-#include "daemon/explore/observation.h"
+#include "daemon/observe/observation.h"
 
 namespace filibuster {
 

@@ -1,4 +1,4 @@
-#include "daemon/explore/rpc_matching.h"
+#include "daemon/observe/rpc_matching.h"
 
 #include <algorithm>
 #include <deque>

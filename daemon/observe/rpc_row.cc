@@ -1,9 +1,9 @@
-#include "daemon/explore/rpc_row.h"
+#include "daemon/observe/rpc_row.h"
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/explore/observation.h"
 #include "daemon/model/call_name.h"
+#include "daemon/observe/observation.h"
 #include "daemon/redact/redact.h"
 
 namespace filibuster {

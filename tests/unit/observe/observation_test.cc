@@ -1,8 +1,8 @@
-#include "daemon/explore/observation.h"
+#include "daemon/observe/observation.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/explore/record_recipe.h"
+#include "tests/unit/observe/record_recipe.h"
 
 namespace filibuster::test {
 namespace {

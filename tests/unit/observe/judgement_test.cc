@@ -1,4 +1,4 @@
-#include "daemon/explore/judgement.h"
+#include "daemon/observe/judgement.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/fault/attempts.h"
-#include "tests/unit/explore/record_recipe.h"
+#include "tests/unit/observe/record_recipe.h"
 
 namespace filibuster::test {
 namespace {

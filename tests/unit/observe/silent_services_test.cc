@@ -1,4 +1,4 @@
-#include "daemon/explore/silent_services.h"
+#include "daemon/observe/silent_services.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
-#include "daemon/explore/nondeterminism.h"
+#include "daemon/observe/nondeterminism.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "core/index/execution_index.h"
-#include "daemon/explore/observation.h"
-#include "daemon/explore/rpc_matching.h"
 #include "daemon/model/call_name.h"
 #include "daemon/model/caller.h"
+#include "daemon/observe/observation.h"
+#include "daemon/observe/rpc_matching.h"
 #include "daemon/report/variation.h"
 
 namespace filibuster {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "daemon/explore/path_index.h"
 #include "daemon/model/execution_record.h"
+#include "daemon/observe/path_index.h"
 
 namespace filibuster {
 

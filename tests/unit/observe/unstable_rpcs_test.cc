@@ -1,4 +1,4 @@
-#include "daemon/explore/unstable_rpcs.h"
+#include "daemon/observe/unstable_rpcs.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 
 #include "core/index/masks.h"
-#include "daemon/explore/path_index.h"
+#include "daemon/observe/path_index.h"
 
 namespace filibuster {
 namespace {

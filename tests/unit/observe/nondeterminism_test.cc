@@ -1,4 +1,4 @@
-#include "daemon/explore/nondeterminism.h"
+#include "daemon/observe/nondeterminism.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "core/index/execution_index.h"
 #include "core/index/message_walker.h"
-#include "daemon/explore/rpc_matching.h"
+#include "daemon/observe/rpc_matching.h"
 
 namespace filibuster {
 namespace {

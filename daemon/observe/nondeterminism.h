@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "daemon/config/config.h"
-#include "daemon/explore/rpc_matching.h"
-#include "daemon/explore/unstable_rpcs.h"
 #include "daemon/model/execution_record.h"
 #include "daemon/model/variation.h"
+#include "daemon/observe/rpc_matching.h"
+#include "daemon/observe/unstable_rpcs.h"
 
 namespace filibuster {
 

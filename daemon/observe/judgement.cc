@@ -1,9 +1,9 @@
-#include "daemon/explore/judgement.h"
+#include "daemon/observe/judgement.h"
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "daemon/explore/observation.h"
+#include "daemon/observe/observation.h"
 #include "daemon/retries/oracles.h"
 
 namespace filibuster {

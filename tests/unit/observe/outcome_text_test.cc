@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "daemon/explore/observation.h"
-#include "tests/unit/explore/record_recipe.h"
+#include "daemon/observe/observation.h"
+#include "tests/unit/observe/record_recipe.h"
 
 namespace filibuster::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/explore/path_index.h"
+#include "daemon/observe/path_index.h"
 
 namespace filibuster {
 namespace {

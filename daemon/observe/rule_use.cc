@@ -1,4 +1,4 @@
-#include "daemon/explore/rule_use.h"
+#include "daemon/observe/rule_use.h"
 
 #include <algorithm>
 #include <set>
@@ -6,8 +6,8 @@
 
 #include "core/text/nearest.h"
 #include "daemon/config/grpc_name.h"
-#include "daemon/explore/rpc_matching.h"
 #include "daemon/model/caller.h"
+#include "daemon/observe/rpc_matching.h"
 
 namespace filibuster {
 namespace {

@@ -13,9 +13,9 @@
 
 #include "daemon/agents/agent_hub.h"
 #include "daemon/config/config.h"
-#include "daemon/explore/unstable_rpcs.h"
 #include "daemon/model/execution_record.h"
 #include "daemon/model/injected_fault.h"
+#include "daemon/observe/unstable_rpcs.h"
 #include "daemon/search/search.h"
 #include "daemon/store/store.h"
 

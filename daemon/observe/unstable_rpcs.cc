@@ -1,9 +1,9 @@
-#include "daemon/explore/unstable_rpcs.h"
+#include "daemon/observe/unstable_rpcs.h"
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/explore/rpc_matching.h"
 #include "daemon/model/caller.h"
+#include "daemon/observe/rpc_matching.h"
 
 namespace filibuster {
 namespace {

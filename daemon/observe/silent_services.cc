@@ -1,9 +1,9 @@
-#include "daemon/explore/silent_services.h"
+#include "daemon/observe/silent_services.h"
 
 #include <algorithm>
 #include <set>
 
-#include "daemon/explore/observation.h"
+#include "daemon/observe/observation.h"
 
 namespace filibuster {
 namespace {

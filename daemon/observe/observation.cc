@@ -1,4 +1,4 @@
-#include "daemon/explore/observation.h"
+#include "daemon/observe/observation.h"
 
 #include <algorithm>
 #include <array>
@@ -10,10 +10,10 @@
 #include "core/fault/attempts.h"
 #include "core/index/execution_index.h"
 #include "core/index/masks.h"
-#include "daemon/explore/rpc_matching.h"
-#include "daemon/explore/stable_identities.h"
 #include "daemon/model/call_name.h"
 #include "daemon/model/caller.h"
+#include "daemon/observe/rpc_matching.h"
+#include "daemon/observe/stable_identities.h"
 #include "daemon/report/finding_text.h"
 
 namespace filibuster {
