@@ -51,7 +51,7 @@ std::map<uint32_t, std::string>& CounterexampleFiles::keys() {
 }
 
 Result<void> CounterexampleFiles::write(const Counterexample& example, File* file) {
-  const auto made = make_private_folder(folder_);
+  auto made = make_private_folder(folder_);
   const std::lock_guard lock(*numbers_);
   const std::string key = FaultSet(example.faults).key();
   const auto same = std::find_if(keys().begin(), keys().end(),
