@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "daemon/explore/dispatcher.h"
 #include "daemon/explore/drifts.h"
@@ -31,29 +31,14 @@ struct Exploration {
 
 struct ExplorationState {
   // All arguments outlive the state. `apply` gives masks to the agents of every lane.
-  ExplorationState(SessionContext* in, Lane* on, const TestConfig& of, Variability::Apply apply)
-      : session(*in),
-        lane(*on),
-        test(of),
-        config(in->config),
-        evidence(in, on),
-        varies(&of, &in->config, std::move(apply)),
-        memory(&varies),
-        findings(in, on, &of),
-        drifts(in) {}
+  ExplorationState(SessionContext* in, Lane* on, const TestConfig& of, Variability::Apply apply);
 
   // Counts what comes in some executions only; of each execution that was seen whole.
-  void note_appearances(const ExecutionRecord& record) {
-    for (const std::string& call : varies.see(record)) evidence.comes_again(call);
-  }
-
+  void note_appearances(const ExecutionRecord& record);
   // The names of fields of gRPC messages, as far as they are known when a name is asked for.
-  FieldNames field_names() const {
-    return [descriptors = session.descriptors](const RpcRecord& rpc, const std::string& pointer,
-                                               bool answer) {
-      return descriptors->get()->field_names(rpc.target, pointer, answer);
-    };
-  }
+  FieldNames field_names() const;
+  // An execution with these faults, without what only a failure has.
+  Execution describe(const std::vector<InjectedFault>& faults, const Attempt& attempt) const;
 
   SessionContext& session;
   Lane& lane;  // lane 0

@@ -161,21 +161,9 @@ Result<Flow> SearchCases::confirm_by_time(const Case& one, CaseResult* result) {
   return Flow::kGoesOn;
 }
 
-Execution SearchCases::describe(const Case& one, const Attempt& attempt) const {
-  Execution out;
-  out.test = state_.test.name;
-  out.id = one.id;
-  out.number = attempt.result.record.execution;
-  out.faults = one.faults;
-  note_delivery(attempt.result.record, &out.faults);
-  out.verdict = attempt.judgement.verdict;
-  out.detail = attempt.judgement.detail;
-  out.seconds = attempt.result.seconds;
-  return out;
-}
-
 Result<void> SearchCases::record(const Case& one, const Attempt& attempt) {
-  const Execution execution = describe(one, attempt);
+  Execution execution = state_.describe(one.faults, attempt);
+  execution.id = one.id;
   search::ResultRow row{execution.number,  execution.id, execution.verdict,
                         execution.seconds, {},           {}};
   if (is_inconclusive(execution.verdict) || execution.verdict == Verdict::kNotQuiescent)

@@ -51,7 +51,6 @@ class SearchCases final : public CaseSource {
   enum class Unmet { kCounts, kDealtWith, kStopped };
   // The plan was not met. Where that was dealt with, the case is done with, or comes again.
   Result<Unmet> learn_from_unmet_plan(const Case& one, Attempt* attempt);
-  Execution describe(const Case& one, const Attempt& attempt) const;
   Result<void> record(const Case& one, const Attempt& attempt);
   Result<void> keep_failure(Execution execution, const Attempt& attempt, search::ResultRow* row);
   void note_skipped(const Case& one, const Attempt& attempt, search::ResultRow* row);

@@ -146,15 +146,8 @@ Result<void> SingleExecution::work(Faults faults) {
 
 Execution SingleExecution::judge(const Faults& faults, const Attempt& attempt) {
   const ExecutionResult& result = attempt.result;
-  Execution out;
-  out.test = state_.test.name;
-  out.number = result.record.execution;
-  out.faults = faults;
-  note_delivery(result.record, &out.faults);
+  Execution out = state_.describe(faults, attempt);
   if (attempt.judgement.plan_met) state_.evidence.see_refusals(result.record);
-  out.verdict = attempt.judgement.verdict;
-  out.detail = attempt.judgement.detail;
-  out.seconds = result.seconds;
   // Without faults, a failed test is a failure even if the record is incomplete: missing an RPC
   // makes no test fail.
   if (faults.empty() && is_inconclusive(out.verdict) && result.exit && !result.exit->success()) {

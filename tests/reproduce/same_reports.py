@@ -26,7 +26,7 @@ MASKS = [
     ("ports", r"(?<=127\.0\.0\.1:)\d+|(?<=localhost:)\d+", "PORT"),
     ("pids", r"(?<=\(pid )\d+|(?<=pid=)\d+", "PID"),
     ("sessions", r"(?<=\"session\": \")\w+", "SESSION"),
-    ("dates", r"\d{4}-\d\d-\d\d(T[\d:.]+Z?)?|\w{3}, \d\d \w{3} \d{4} [\d:]+ GMT", "DATE"),
+    ("dates", r"\d{4}-\d\d-\d\d(T\d\d[\d:.%A]*Z?)?|\w{3}, \d\d \w{3} \d{4} [\d:]+ GMT", "DATE"),
     ("durations", r"\b\d+(\.\d+)?(e-?\d+)?( (s|ms|us|min)\b|/s\b)|(?<=time=\")[\d.]+", "TIME"),
     ("names that a test draws", r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<![0-9a-f])[0-9a-f]{12}(?![0-9a-f])|"
                                 r"(?<=attachments)[0-9a-f]{12}|(?<=inbox)[0-9a-f]{12}", "NAME"),
