@@ -101,7 +101,7 @@ class Matcher {
       left.clear();
       right.clear();
       for (auto& [name, kind] : kinds) {
-        match_kind(&kind.first, &kind.second, whole);
+        match_kind(&kind.first, &kind.second);
         left.insert(left.end(), kind.first.begin(), kind.first.end());
         right.insert(right.end(), kind.second.begin(), kind.second.end());
       }
@@ -113,12 +113,10 @@ class Matcher {
       open_.emplace_back(out_.pairs[i].first->rpc, out_.pairs[i].other->rpc);
   }
 
-  void pair(const RpcRecord* a, const RpcRecord* b, bool whole) {
-    out_.pairs.push_back({a, b, whole});
-  }
+  void pair(const RpcRecord* a, const RpcRecord* b) { out_.pairs.push_back({a, b}); }
 
   // Pairs RPCs of `left` and `right`, and leaves those without a partner in them.
-  void match_kind(Rpcs* left, Rpcs* right, bool whole) {
+  void match_kind(Rpcs* left, Rpcs* right) {
     if (left->empty() || right->empty()) return;
     std::map<std::string, std::deque<const RpcRecord*>> same;
     for (const RpcRecord* rpc : *right) same[content_of(*rpc)].push_back(rpc);
@@ -130,7 +128,7 @@ class Matcher {
         rest.push_back(rpc);
         continue;
       }
-      pair(rpc, waiting.front(), whole);
+      pair(rpc, waiting.front());
       taken.insert(waiting.front());
       waiting.pop_front();
     }
@@ -152,7 +150,7 @@ class Matcher {
           best = at;
         }
       }
-      pair(rpc, *best, whole);
+      pair(rpc, *best);
       right->erase(best);
     }
   }

@@ -35,7 +35,6 @@ class RpcTree {
 struct RpcMatch {
   const RpcRecord* first = nullptr;
   const RpcRecord* other = nullptr;
-  bool same_kind = true;  // false: only caller, service and method agree
 };
 struct RunMatch {
   std::vector<RpcMatch> pairs;
