@@ -35,9 +35,16 @@ int main(int argc, char** argv) {
       listen(listener, 64) != 0) {
     return 1;
   }
+  // The child answers nobody before the parent has come to its line: on a busy machine, a parent that was
+  // not scheduled since its fork would be stopped without it.
+  int ends[2];
+  char byte = 0;
+  if (pipe(ends) != 0) abort();
   if (fork() != 0) {
-    waitpid(-1, nullptr, 0);  // the parent's line
+    if (write(ends[1], &byte, 1) != 1) abort();  // the parent's line
+    waitpid(-1, nullptr, 0);
     return 0;
   }
+  if (read(ends[0], &byte, 1) != 1) abort();
   for (;;) answer(accept(listener, nullptr, nullptr));  // the child's line
 }
