@@ -1,6 +1,7 @@
 #include "daemon/base/descriptors.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -57,6 +58,11 @@ Result<UniqueFd> sealed_memory(const char* name, size_t size, bool at_once) {
     return system_error("sealing shared memory");
   }
   return fd;
+}
+
+bool is_readable(int fd) {
+  pollfd watched{fd, POLLIN, 0};
+  return fd >= 0 && poll(&watched, 1, 0) > 0;
 }
 
 }  // namespace filibuster

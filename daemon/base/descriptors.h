@@ -110,4 +110,7 @@ struct SystemCall {
 // (core/protocol/shared_clock.h).
 uint64_t clock_ns(clockid_t clock = CLOCK_MONOTONIC);
 
+// True: reading would not wait now. False for a descriptor below 0.
+bool is_readable(int fd);
+
 }  // namespace filibuster

@@ -2,7 +2,6 @@
 // over them. The search of an exploration is one source, the plan of a suite another; the loop knows neither.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,8 +14,12 @@
 
 namespace filibuster {
 
-// Where being stopped by the user is no error: whether what was done went on to its end.
+// Where it is no error that something ends before its time: the user stopped it, or there is nothing to explore.
 enum class Flow { kGoesOn, kStopped };
+// What goes on if it did not fail.
+inline Result<Flow> goes_on(const Result<void>& done) {
+  return done.ok() ? Result<Flow>(Flow::kGoesOn) : done.error();
+}
 
 // An execution that is to be run.
 struct Case {
@@ -26,7 +29,7 @@ struct Case {
 };
 
 // What running a case came to.
-struct CaseResult {
+struct CaseOutcome {
   Attempt attempt;                   // the one that counts
   bool seen_twice = false;           // its failure was reproduced already
   uint32_t tries = 1;                // executions that it took
@@ -43,17 +46,17 @@ class CaseSource {
   // What next() may hand out after that, for lanes that have nothing to do. Changes nothing.
   virtual Result<std::vector<Case>> ahead(size_t /*most*/) { return std::vector<Case>(); }
   // What came of the case that was handed out last.
-  virtual Result<Flow> conclude(const Case& one, CaseResult result) = 0;
+  virtual Result<Flow> conclude(const Case& one, CaseOutcome result) = 0;
 };
 
 class CaseRunner {
  public:
   virtual ~CaseRunner() = default;
-  // `source` is the one that the case is of. An attempt that was stopped says so in its result.
-  virtual Result<CaseResult> execute(const Case& one, CaseSource* source) = 0;
+  // `source` is the one that the case is of; null: nothing may be run ahead. An attempt that was stopped says so in its result.
+  virtual Result<CaseOutcome> execute(const Case& one, CaseSource* source) = 0;
 };
 
-// Runs the cases of `source` until it has no further ones. `wake_fd`, readable, stops that between two executions.
+// Runs the cases of `source` until it has no further ones. `wake_fd`, when it is readable, stops that between two executions.
 Result<Flow> run_cases(CaseSource* source, CaseRunner* runner, int wake_fd);
 
 }  // namespace filibuster

@@ -1,4 +1,4 @@
-// What came of the executions of a search: what is kept of every one of them for the report.
+// What is kept of every execution of a search, for the report.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class EndedExecutions {
   const EndedExecution* find(search::AbstractId id) const;
   const ById& by_id() const { return by_id_; }
   // The search began anew: its executions have other ids.
-  void forget() { by_id_.clear(); }
+  void forget_ids() { by_id_.clear(); }
   // Nothing is known any more.
   void clear();
 

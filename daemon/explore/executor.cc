@@ -26,8 +26,9 @@ void Executor::set_hang_limit(std::chrono::milliseconds limit) {
   state_.lane.hub().set_hang_limit(limit);
 }
 
-void Executor::know_answers(const ExecutionRecord& record) {
+Result<void> Executor::note_met(const Observation& seen, const ExecutionRecord& record) {
   for (const RpcRecord& rpc : record.rpcs) answers_.insert(rpc.response);
+  return state_.evidence.see_met(seen, record, state_.varies.masks(), state_.report.reference);
 }
 
 Result<Attempt> Executor::attempt(const std::vector<PlannedRpcFault>& plan,

@@ -32,15 +32,15 @@ class Executor final : public CaseRunner {
   // The reference execution that other ways of running the test are compared with.
   void set_reference(const ExecutionResult& result) { reference_ = {result.pid, result.record}; }
   const ExecutionRecord& reference() const { return reference_.record; }
-  // The answers of an execution on lane 0.
-  void know_answers(const ExecutionRecord& record);
+  // Of the reference execution, and of executions whose plan was met, with their answers as lane 0 gives them.
+  Result<void> note_met(const Observation& seen, const ExecutionRecord& record);
 
-  // As TestRun::attempt, on lane 0, with notes of what the executions showed.
+  // As TestRun::attempt, with notes of what the executions showed. All but `first`, which may be of any lane, run on lane 0.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan,
                           TestStarter::Start start = TestStarter::Start::kPlain,
                           std::optional<Attempt> first = std::nullopt);
   // One case, in the way that was found. What is doubtful is run again as a plain start.
-  Result<CaseResult> execute(const Case& one, CaseSource* source) override;
+  Result<CaseOutcome> execute(const Case& one, CaseSource* source) override;
   // A note, if the execution is inconclusive and is run again.
   void note_repetition(const Attempt& one);
 

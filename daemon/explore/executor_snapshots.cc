@@ -115,10 +115,10 @@ void Executor::tell(TestReport* report) {
   starter.end_snapshots();
 }
 
-Result<CaseResult> Executor::execute(const Case& one, CaseSource* source) {
+Result<CaseOutcome> Executor::execute(const Case& one, CaseSource* source) {
   TestStarter& starter = run_->starter();
   const auto best = TestStarter::Start::kBest;
-  CaseResult out;
+  CaseOutcome out;
   auto first = run_on_lanes(one, source);
   if (!first) return first.error();
   if (first.value() && first.value()->result.stopped) {
@@ -138,7 +138,7 @@ Result<CaseResult> Executor::execute(const Case& one, CaseSource* source) {
   ++ways_compared_;
   auto plain = attempt(one.plan);
   if (!plain) return plain.error();
-  if (plain->result.stopped) return CaseResult{std::move(plain).value()};
+  if (plain->result.stopped) return CaseOutcome{std::move(plain).value()};
   if (is_inconclusive(plain->judgement.verdict)) return out;
   auto differs = attempts_differ(shown, plain.value());
   if (!differs) return differs.error();
@@ -147,7 +147,7 @@ Result<CaseResult> Executor::execute(const Case& one, CaseSource* source) {
   // What varies from run to run in any way is not blamed on this one.
   auto again = attempt(one.plan, best);
   if (!again) return again.error();
-  if (again->result.stopped) return CaseResult{std::move(again).value()};
+  if (again->result.stopped) return CaseOutcome{std::move(again).value()};
   auto still = attempts_differ(again.value(), plain.value());
   if (!still) return still.error();
   if (still->empty()) return out;

@@ -33,11 +33,15 @@ struct ExplorationState {
   // All arguments outlive the state. `apply` gives masks to the agents of every lane.
   ExplorationState(SessionContext* in, Lane* on, const TestConfig& of, Variability::Apply apply);
 
+  // Parts have pointers to it.
+  ExplorationState(const ExplorationState&) = delete;
+  ExplorationState& operator=(const ExplorationState&) = delete;
+
   // Counts what comes in some executions only; of each execution that was seen whole.
   void note_appearances(const ExecutionRecord& record);
   // The names of fields of gRPC messages, as far as they are known when a name is asked for.
   FieldNames field_names() const;
-  // An execution with these faults, without what only a failure has.
+  // What is kept of an execution with these faults. What only a failure has (output, what was seen), the caller adds.
   Execution describe(const std::vector<InjectedFault>& faults, const Attempt& attempt) const;
 
   SessionContext& session;
@@ -58,7 +62,7 @@ struct ExplorationState {
   EndedExecutions ended;
   // A service that ended, and that only the user can start again; "": none.
   std::string ended_by_hand;
-  // What is known of it so far. finish_report() adds what follows from the rest.
+  // What is known of the exploration so far. finish_report() adds what follows from the rest.
   TestReport report;
 };
 

@@ -1,8 +1,6 @@
 // The report of an exploration, from what its parts know.
 #pragma once
 
-#include <optional>
-
 #include "daemon/explore/exploration.h"
 
 namespace filibuster {

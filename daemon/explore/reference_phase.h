@@ -1,4 +1,4 @@
-// The executions without faults that every verb begins with. They are repeated and compared, and what varies between them is
+// The executions without faults that `run`, `suite` and `lint` begin with. They are repeated and compared, and what varies between them is
 // masked or noted, until nothing new varies. What makes one of them unusable, its verb says.
 #pragma once
 
@@ -20,13 +20,13 @@ class ReferencePhase {
     Lane* lane;
     TestRun* run;
     uint32_t index_parts = 0;
-    uint32_t executions = 1;        // that are compared; 1: none is
+    uint32_t executions = 1;  // that are run and compared with each other; 1: nothing is compared
     Variability* varies = nullptr;  // gets what varies; null where none is compared
     FieldNames field_names = {};
     // A mask of the configuration that would merge RPCs ends the phase. False: it is used all the same.
     bool refuses_broad_masks = true;
     TestRun::Observer observer;  // of each execution, those that run again among them
-    // Looks at the execution that follows so many usable ones. False: it ends the phase, and the verb knows why.
+    // Looks at an execution; `earlier` usable ones came before it. False: it ends the phase, and the verb knows why.
     std::function<Result<bool>(const Attempt& attempt, size_t earlier)> accept;
   };
   explicit ReferencePhase(Options options) : options_(std::move(options)) {}

@@ -1,6 +1,7 @@
 #include "daemon/explore/reference_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/report/again.h"
 

@@ -198,7 +198,8 @@ NoConclusion Relearning::cause_of(const Case& one, size_t missing,
   return keeps ? NoConclusion::kAtConnect : NoConclusion::kFirstToConnect;
 }
 
-// Takes the failures of executions that do not stand out of the book. Returns the reference execution, if it stands.
+// Moves what stands into standing_, with its failures, so that the book does not remove their files when it forgets. What no
+// longer stands of an earlier time is forgotten. Returns the reference execution, if it stands.
 Result<std::optional<Relearning::Standing>> Relearning::keep_what_stands(const Varied& varied) {
   const bool answers = std::any_of(varied.rules.begin(), varied.rules.end(),
                                    [](const auto& rule) { return !rule.response.empty(); });
@@ -246,7 +247,7 @@ Result<Flow> Relearning::begin_anew_with(const Varied& varied) {
   auto reference = keep_what_stands(varied);
   if (!reference) return reference.error();
   state_.findings.forget_all();
-  state_.ended.forget();
+  state_.ended.forget_ids();
   state_.report.skipped.clear();
 
   if (auto masked = state_.varies.mask_further(varied.rules); !masked) return masked.error();
@@ -259,8 +260,7 @@ Result<Flow> Relearning::begin_anew_with(const Varied& varied) {
   if (auto allowed = mutations_.allow_all(); !allowed) return allowed.error();
   if (auto saved = state_.varies.save(); !saved) return saved.error();
   if (!reference.value()) return reference_.run_again();
-  auto taken = state_.dispatcher->take_over(search::kReference, (*reference.value()).rpcs);
-  return taken.ok() ? Result<Flow>(Flow::kGoesOn) : taken.error();
+  return goes_on(state_.dispatcher->take_over(search::kReference, (*reference.value()).rpcs));
 }
 
 std::optional<Relearning::Standing> Relearning::take(const search::AbstractExecution& execution) {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "daemon/base/descriptors.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/explore/exploration_report.h"
 #include "daemon/explore/plan_faults.h"
@@ -28,8 +30,7 @@ Result<void> SearchCases::begin() {
 
 Result<std::optional<Case>> SearchCases::next() {
   const std::optional<Case> none;
-  end_phases();
-  while (true) {
+  while (!is_readable(state_.lane.place().wake_fd)) {
     if (auto decided = executor_.reconsider_snapshots(); !decided) return decided.error();
     if (met_first_failure()) return none;
     auto one = state_.dispatcher->next();
@@ -46,6 +47,7 @@ Result<std::optional<Case>> SearchCases::next() {
     if (gone == nullptr) return one;
     if (auto left = leave_out(*one.value(), *gone); !left) return left.error();
   }
+  return none;
 }
 
 bool SearchCases::met_first_failure() {
@@ -83,11 +85,20 @@ Result<void> SearchCases::leave_out(const Case& one, const InjectedFault& missin
   return state_.dispatcher->leave_out(one.id, "it did not come");
 }
 
-Result<Flow> SearchCases::conclude(const Case& one, CaseResult result) {
-  Attempt& attempt = result.attempt;
-  ended_ = Clock::now();
-  stored_seconds_ = state_.store->seconds();
-  phases_ = attempt.result.phases;
+Result<Flow> SearchCases::conclude(const Case& one, CaseOutcome outcome) {
+  const auto ended = Clock::now();
+  const double stored = state_.store->seconds();
+  Phases phases = outcome.attempt.result.phases;
+  auto flow = look_at(one, &outcome);
+  phases.store = state_.store->seconds() - stored;
+  const double since = std::chrono::duration<double>(Clock::now() - ended).count();
+  phases.verdict = std::max(0.0, since - phases.store);
+  profile_.add(phases);
+  return flow;
+}
+
+Result<Flow> SearchCases::look_at(const Case& one, CaseOutcome* outcome) {
+  Attempt& attempt = outcome->attempt;
   if (auto waited = wait_for_what_comes(one, &attempt); !waited) return waited.error();
   if (attempt.result.stopped) return Flow::kStopped;
   if (attempt.judgement.verdict == Verdict::kPlanNotMet) {
@@ -96,11 +107,11 @@ Result<Flow> SearchCases::conclude(const Case& one, CaseResult result) {
     if (learned.value() == Unmet::kStopped) return Flow::kStopped;
     if (learned.value() == Unmet::kDealtWith) return Flow::kGoesOn;
   }
-  auto confirmed = confirm_by_time(one, &result);
+  auto confirmed = confirm_by_time(one, outcome);
   if (!confirmed || confirmed.value() == Flow::kStopped) return confirmed;
   if (auto done = record(one, attempt); !done) return done.error();
   if (const Execution* failure = state_.findings.failure(one.id)) {
-    if (auto told = found(*failure, one.plan, result.seen_twice); !told) return told.error();
+    if (auto told = found(*failure, one.plan, outcome->seen_twice); !told) return told.error();
   }
   if (auto offered = offer_page(); !offered) return offered.error();
   if (state_.ended_by_hand.empty()) return watch_.look_in_between();
@@ -141,7 +152,7 @@ Result<SearchCases::Unmet> SearchCases::learn_from_unmet_plan(const Case& one, A
   return Unmet::kCounts;
 }
 
-Result<Flow> SearchCases::confirm_by_time(const Case& one, CaseResult* result) {
+Result<Flow> SearchCases::confirm_by_time(const Case& one, CaseOutcome* result) {
   const Judgement& first = result->attempt.judgement;
   if (!is_by_time(first.verdict) || result->seen_twice ||
       state_.findings.belongs_to_earlier(one.faults))
@@ -226,11 +237,7 @@ Result<void> SearchCases::tell_search(const Case& one, const Attempt& attempt) {
     return learned;
   auto seen = dispatcher.observe(record, varies.unstable(), varies.masks());
   if (!seen) return seen.error();
-  executor_.know_answers(record);
-  if (auto noted =
-          state_.evidence.see_met(seen.value(), record, varies.masks(), state_.report.reference);
-      !noted)
-    return noted;
+  if (auto noted = executor_.note_met(seen.value(), record); !noted) return noted;
   return dispatcher.conclude(one.id, seen->rpcs);
 }
 
@@ -262,6 +269,7 @@ Result<void> SearchCases::found(const Execution& failure, const std::vector<Plan
     if (!state_.ended_by_hand.empty()) return std::optional<bool>();  // a service is gone
     auto again = executor_.attempt(plan);
     if (!again) return again.error();
+    if (again->result.stopped) return std::optional<bool>();  // it says nothing
     return std::optional(is_failure(again->judgement.verdict));
   };
   return state_.findings.tell(failure, replay,
@@ -278,15 +286,6 @@ Result<void> SearchCases::offer_page() {
   next_offer_ =
       Clock::now() + std::max<Clock::duration>(kLivePause, (Clock::now() - began) * kLivePart);
   return {};
-}
-
-void SearchCases::end_phases() {
-  if (!phases_) return;
-  phases_->store = state_.store->seconds() - stored_seconds_;
-  const double since = std::chrono::duration<double>(Clock::now() - ended_).count();
-  phases_->verdict = std::max(0.0, since - phases_->store);
-  profile_.add(*phases_);
-  phases_.reset();
 }
 
 void SearchCases::tell(TestReport* report) const {

@@ -32,7 +32,7 @@ class SearchCases final : public CaseSource {
 
   Result<std::optional<Case>> next() override;
   Result<std::vector<Case>> ahead(size_t most) override { return state_.dispatcher->ahead(most); }
-  Result<Flow> conclude(const Case& one, CaseResult result) override;
+  Result<Flow> conclude(const Case& one, CaseOutcome outcome) override;
 
   // What executions took, by phases.
   void tell(TestReport* report) const;
@@ -40,6 +40,8 @@ class SearchCases final : public CaseSource {
  private:
   using Clock = std::chrono::steady_clock;
   bool met_first_failure();
+  // All that conclude() does but for the time that it takes.
+  Result<Flow> look_at(const Case& one, CaseOutcome* outcome);
   // True: this execution was run before the search began anew, and that result counts.
   Result<bool> take_over(const Case& one);
   // The RPC of a fault comes in some executions only, and did not come.
@@ -47,9 +49,12 @@ class SearchCases final : public CaseSource {
   // Runs the case until what comes in some executions only has come. `*attempt` is the last of them.
   Result<void> wait_for_what_comes(const Case& one, Attempt* attempt);
   // A failure by time is run again, since a busy machine makes it, too.
-  Result<Flow> confirm_by_time(const Case& one, CaseResult* result);
-  enum class Unmet { kCounts, kDealtWith, kStopped };
-  // The plan was not met. Where that was dealt with, the case is done with, or comes again.
+  Result<Flow> confirm_by_time(const Case& one, CaseOutcome* result);
+  enum class Unmet {
+    kCounts,     // the result stands: its plan was not met
+    kDealtWith,  // it was left out, or the search began anew and may hand it out again
+    kStopped,
+  };
   Result<Unmet> learn_from_unmet_plan(const Case& one, Attempt* attempt);
   Result<void> record(const Case& one, const Attempt& attempt);
   Result<void> keep_failure(Execution execution, const Attempt& attempt, search::ResultRow* row);
@@ -61,7 +66,6 @@ class SearchCases final : public CaseSource {
                      bool seen_twice);
   // Gives a live page, if somebody looks at one, what is known so far.
   Result<void> offer_page();
-  void end_phases();
 
   ExplorationState& state_;
   Executor& executor_;
@@ -70,10 +74,6 @@ class SearchCases final : public CaseSource {
   SentMutations& mutations_;
   Clock::time_point next_offer_;  // of the live page
   Profile profile_;
-  // Of the execution whose result is being looked at.
-  std::optional<Phases> phases_;
-  Clock::time_point ended_;
-  double stored_seconds_ = 0;  // that the store had taken when it ended
 };
 
 }  // namespace filibuster

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/lane/application.h"
 #include "daemon/observe/observation.h"
-#include "daemon/report/finding_text.h"
 #include "daemon/report/variation.h"
 
 namespace filibuster {
@@ -91,8 +89,7 @@ Result<Flow> SearchReference::run() {
   if (auto kept = varies.keep_appearances(); !kept) return kept.error();
   if (auto closed = state_.drifts.as_before(runs.back().record.execution); !closed)
     return closed.error();
-  auto taken = take(runs[resumed ? 0 : varies.reference_to_take(runs)]);
-  return taken.ok() ? Result<Flow>(Flow::kGoesOn) : taken.error();
+  return goes_on(begin_with(runs[resumed ? 0 : varies.reference_to_take(runs)]));
 }
 
 Result<Flow> SearchReference::compare_with_kept(ReferencePhase* phase, bool* anew) {
@@ -112,8 +109,7 @@ Result<Flow> SearchReference::compare_with_kept(ReferencePhase* phase, bool* ane
   }
   *anew = !why.value().empty();
   if (!*anew) return Flow::kGoesOn;
-  auto begun = stored_.begin_anew(why.value());
-  return begun.ok() ? Result<Flow>(Flow::kGoesOn) : begun.error();
+  return goes_on(stored_.begin_anew(why.value()));
 }
 
 void SearchReference::tell_variations() {
@@ -149,11 +145,10 @@ Result<Flow> SearchReference::run_again() {
   const ExecutionResult& result = again.runs().back();
   executor_.set_reference(result);
   state_.drifts.begin_with(result.record.execution);
-  auto taken = take(result);
-  return taken.ok() ? Result<Flow>(Flow::kGoesOn) : taken.error();
+  return goes_on(begin_with(result));
 }
 
-Result<void> SearchReference::take(const ExecutionResult& result) {
+Result<void> SearchReference::begin_with(const ExecutionResult& result) {
   const ExecutionRecord& record = result.record;
   Variability& varies = state_.varies;
   state_.evidence.see_services_without_agent(record);
@@ -169,11 +164,7 @@ Result<void> SearchReference::take(const ExecutionResult& result) {
   if (auto noted = mutations_.note(record); !noted) return noted;
   auto seen = state_.dispatcher->observe(record, varies.unstable(), varies.masks());
   if (!seen) return seen.error();
-  executor_.know_answers(record);
-  if (auto noted =
-          state_.evidence.see_met(seen.value(), record, varies.masks(), state_.report.reference);
-      !noted)
-    return noted;
+  if (auto noted = executor_.note_met(seen.value(), record); !noted) return noted;
   if (std::none_of(seen->rpcs.begin(), seen->rpcs.end(),
                    [](const search::ObservedRpc& rpc) { return !rpc.faults.empty(); }))
     tell_why_no_faults(record.rpcs);

@@ -37,7 +37,7 @@ class SearchReference {
   Result<Flow> compare_with_kept(ReferencePhase* phase, bool* anew);
   void tell_variations();
   // The record is what the search begins with.
-  Result<void> take(const ExecutionResult& result);
+  Result<void> begin_with(const ExecutionResult& result);
   void tell_why_no_faults(const std::vector<RpcRecord>& rpcs);
 
   ExplorationState& state_;

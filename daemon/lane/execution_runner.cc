@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "daemon/base/descriptors.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/model/caller.h"
 #include "daemon/process/preflight.h"
@@ -23,11 +24,6 @@ constexpr milliseconds kLeavingLimit{
     2000};  // from the end of an agent's connection to that of its process
 constexpr int kOutputLines = 40;
 constexpr int kHookLines = 20;
-
-bool is_woken(int fd) {
-  pollfd watched{fd, POLLIN, 0};
-  return fd >= 0 && poll(&watched, 1, 0) > 0;
-}
 
 // The folder of filibusterd and filibuster.
 std::string own_directory() {
@@ -221,7 +217,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   if (auto hook =
           run_hook("before_execution", config_->hooks.before_execution, number, lane_->wake_fd);
       !hook) {
-    if (!is_woken(lane_->wake_fd)) return hook.error();
+    if (!is_readable(lane_->wake_fd)) return hook.error();
     ExecutionResult nothing;
     nothing.stopped = true;
     return nothing;
@@ -248,13 +244,13 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   fail_point("executing");
   result.limit_seconds = std::chrono::duration<double>(limit).count();
   const auto began = hub_->patient_now();
-  for (auto left = limit; left > milliseconds(0) && !result.exit && !is_woken(lane_->wake_fd);) {
+  for (auto left = limit; left > milliseconds(0) && !result.exit && !is_readable(lane_->wake_fd);) {
     result.exit = running.wait(left, lane_->wake_fd);
     left = std::chrono::ceil<milliseconds>(limit - (hub_->patient_now() - began));
   }
   result.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   if (!result.exit) {
-    result.stopped = is_woken(lane_->wake_fd);
+    result.stopped = is_readable(lane_->wake_fd);
     result.timed_out = !result.stopped;
     running.kill();
   }

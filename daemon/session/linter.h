@@ -61,7 +61,7 @@ class Linter {
   };
 
   Result<void> work();
-  // Error: nothing can be concluded from it.
+  // Never false. Error: nothing can be concluded from it.
   Result<bool> accept(const Attempt& reference);
   Result<void> run_reference();
   Result<void> run_probes();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <utility>
 
 namespace filibuster {
 
@@ -23,12 +22,11 @@ Result<std::optional<Case>> SuiteCases::next() {
                      [&](const retries::Policy& one) { return one.name == row.policy; });
     if (auto one = options_.tester->plan(*policy, position, &row)) return one;
   }
-  // A session that is stopped in this has no further case either.
   if (auto checked = check_that_it_passes(); !checked) return checked.error();
   return std::optional<Case>();
 }
 
-Result<Flow> SuiteCases::conclude(const Case& one, CaseResult result) {
+Result<Flow> SuiteCases::conclude(const Case& one, CaseOutcome result) {
   FaultRow& row = options_.results->faults[one.id];
   options_.tester->conclude(one, result, &row);
   options_.test->executions += row.tries;

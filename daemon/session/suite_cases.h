@@ -1,5 +1,5 @@
 // The planned faults of one test of a suite, in the order of the plan. A failure counts if the test still passes without
-// faults: that is looked at after its first one, and when all have been seen.
+// faults. That is looked at after the first failure, and once more when all faults were tried.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ class SuiteCases final : public CaseSource {
   explicit SuiteCases(const Options& options) : options_(options) {}
 
   Result<std::optional<Case>> next() override;
-  Result<Flow> conclude(const Case& one, CaseResult result) override;
+  Result<Flow> conclude(const Case& one, CaseOutcome result) override;
   bool time_over() const { return time_over_; }
 
  private:

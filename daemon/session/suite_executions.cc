@@ -122,10 +122,10 @@ void SuiteTester::tell(const Attempt& attempt, const std::string& what) const {
                  {"seconds", attempt.result.seconds}});
 }
 
-Result<CaseResult> SuiteTester::execute(const Case& one, CaseSource* /*source*/) {
+Result<CaseOutcome> SuiteTester::execute(const Case& one, CaseSource* /*source*/) {
   const InjectedFault& rpc = one.faults.front();
   const bool sometimes = comes_sometimes(*prepared_, rpc.index);
-  CaseResult out;
+  CaseOutcome out;
   out.tries = 0;
   while (out.tries < kMostTries) {
     if (!out.lost_race.empty()) out.why_tried_again = out.lost_race;
@@ -290,7 +290,7 @@ std::optional<Case> SuiteTester::plan(const retries::Policy& policy, size_t posi
   return Case{static_cast<uint32_t>(position), {rpc}, {plan_fault(rpc, fault.value())}};
 }
 
-void SuiteTester::conclude(const Case& one, const CaseResult& result, retries::FaultRow* row) {
+void SuiteTester::conclude(const Case& one, const CaseOutcome& result, retries::FaultRow* row) {
   row->tries = result.tries;
   row->tried_again = result.why_tried_again;
   const Attempt& attempt = result.attempt;

@@ -86,14 +86,15 @@ class SuiteTester final : public CaseRunner {
 
   // Error: the environment is broken. A test that gets no faults says so in `out->row.left_out`.
   Result<void> reference(SuiteTest* out);
-  // To be called before all that follows. The test outlives the tester.
+  // To be called before plan(), execute(), conclude(), control() and replay(). The test outlives the tester.
   Result<void> prepare(const SuiteTest& test);
   // The execution of a planned fault. nullopt: there is none, and `row->skipped` says why.
   std::optional<Case> plan(const retries::Policy& policy, size_t position, retries::FaultRow* row);
-  // Runs it a few times, where it could not be what its plan says. One whose fault came never is, whatever it led to.
-  Result<CaseResult> execute(const Case& one, CaseSource* source) override;
+  // Runs it again, a few times at most, where it lost a race before its fault. Once its fault has come, it counts, whatever it
+  // led to.
+  Result<CaseOutcome> execute(const Case& one, CaseSource* source) override;
   // Fills the row of the fault, and keeps what is to be judged later.
-  void conclude(const Case& one, const CaseResult& result, retries::FaultRow* row);
+  void conclude(const Case& one, const CaseOutcome& result, retries::FaultRow* row);
   // Runs the test without faults, after prepare(). Returns why it fails now, although its reference executions have passed;
   // "": it passes.
   Result<std::string> control(SuiteTest* test);

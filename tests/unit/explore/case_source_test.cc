@@ -25,16 +25,16 @@ class Numbers final : public CaseSource, public CaseRunner {
     if (last_ == cases_) return std::optional<Case>();
     return std::optional(numbered(++last_));
   }
-  Result<CaseResult> execute(const Case& one, CaseSource* source) override {
+  Result<CaseOutcome> execute(const Case& one, CaseSource* source) override {
     EXPECT_EQ(source, this);
     log += " run " + std::to_string(one.id);
     if (fails_at == 'e') return Error{"execute"};
-    CaseResult out;
+    CaseOutcome out;
     out.tries = one.id;
     out.attempt.result.stopped = one.id == stopped_in;
     return out;
   }
-  Result<Flow> conclude(const Case& one, CaseResult result) override {
+  Result<Flow> conclude(const Case& one, CaseOutcome result) override {
     EXPECT_EQ(result.tries, one.id);
     log += " conclude " + std::to_string(one.id);
     if (fails_at == 'c') return Error{"conclude"};
@@ -79,6 +79,27 @@ TEST(Cases, AReadableDescriptorStopsTheLoopBeforeTheNextCase) {
   Numbers numbers(3);
   EXPECT_EQ(run_cases(&numbers, &numbers, ends[0]).value(), Flow::kStopped);
   EXPECT_EQ(numbers.log, "");
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(Cases, ASourceThatFoundNoCaseBecauseItWasStoppedIsNotAtItsEnd) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  class Stopped final : public CaseSource {
+   public:
+    explicit Stopped(int fd) : fd_(fd) {}
+    Result<std::optional<Case>> next() override {
+      EXPECT_EQ(write(fd_, "x", 1), 1);
+      return std::optional<Case>();
+    }
+    Result<Flow> conclude(const Case&, CaseOutcome) override { return Flow::kGoesOn; }
+
+   private:
+    const int fd_;
+  } source(ends[1]);
+  Numbers runner(0);
+  EXPECT_EQ(run_cases(&source, &runner, ends[0]).value(), Flow::kStopped);
   close(ends[0]);
   close(ends[1]);
 }
