@@ -124,7 +124,7 @@ class Tokenizer {
     if (quote(0)) return 0;
     if (text_[at_] == '`' && (language_ == Language::kJavaScript || language_ == Language::kGo))
       return 0;
-    std::string_view letters = "";
+    std::string_view letters;
     size_t most = 0;
     if (language_ == Language::kPython) letters = "rRbBfFuU", most = 2;
     if (language_ == Language::kCpp) letters = "RLuU8", most = 3;

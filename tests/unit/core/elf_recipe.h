@@ -14,7 +14,7 @@ struct ElfRecipe {
   uint16_t machine = EM_X86_64;
   unsigned char bits = ELFCLASS64;
   std::string interpreter = "/lib64/ld-linux-x86-64.so.2";
-  std::string section = "";  // a section of this name
+  std::string section = {};  // a section of this name
   std::vector<std::string> needed = {};
   std::vector<std::string> versions = {};  // all of one library
   bool numbers_in_first_section = false;   // as where they do not fit the header
