@@ -1,7 +1,6 @@
 // Durations as people write them: in the configuration, on the command line, and in the texts of faults.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -39,7 +38,7 @@ inline std::optional<DurationText> parse_duration(std::string_view text) {
   for (const Unit& unit : kUnits) {
     const double milliseconds = value * unit.milliseconds;
     if (text.substr(at) == unit.name && milliseconds <= kMost)
-      return DurationText{static_cast<uint64_t>(std::llround(milliseconds)), !unit.name.empty()};
+      return DurationText{static_cast<uint64_t>(milliseconds + 0.5), !unit.name.empty()};
   }
   return std::nullopt;
 }
