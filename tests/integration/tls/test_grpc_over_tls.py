@@ -146,7 +146,8 @@ def test_calls_of_java_are_seen(project, tls, stub):
 def test_faults_of_java_meet_their_call(project, tls):
     """Each has the status that it has in the clear, and the calls beside it on the same connection end as without it."""
     back, _, gateway = java_application(tls)
-    gateway_faults.check_faults(project, gateway, "blocking", gateway_faults.PAIRWISE, back=back, index={"stack": False})
+    # On a busy machine the head of a streamed request leaves before its messages are known (docs/execution-indexes.md).
+    gateway_faults.check_faults(project, gateway, "blocking", gateway_faults.PAIRWISE, back=back, index={"stack": False, "payload": False})
 
 
 def test_a_silence_of_java(project, tls):
