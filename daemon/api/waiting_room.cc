@@ -131,8 +131,7 @@ void WaitingRoom::run() {
     close_the_late();
     if (!is_listening_ && count == 0) watch_listener(true);
   }
-  strangers_.clear();
-  known_.clear();
+  for (Line* line : lines()) line->clear();
 }
 
 void WaitingRoom::watch_listener(bool watched) {
@@ -180,14 +179,16 @@ bool WaitingRoom::is_admitted(int socket) {
 
 // Closes one that waits; false: nobody waits.
 bool WaitingRoom::make_room() {
-  Line& line = strangers_.empty() ? known_ : strangers_;
-  if (line.empty()) return false;
-  line.erase(line.begin());
-  return true;
+  for (Line* line : lines()) {
+    if (line->empty()) continue;
+    line->erase(line->begin());
+    return true;
+  }
+  return false;
 }
 
 void WaitingRoom::enter(std::unique_ptr<Connection> connection) {
-  Line& line = connection->is_known && !connection->is_leaving ? known_ : strangers_;
+  Line& line = connection->is_leaving ? leaving_ : connection->is_known ? known_ : strangers_;
   const uint64_t number = next_++;
   epoll_event event{};
   event.events = EPOLLIN | EPOLLRDHUP;
@@ -216,8 +217,10 @@ void WaitingRoom::take_back() {
 }
 
 WaitingRoom::Line* WaitingRoom::line_of(uint64_t number) {
-  if (strangers_.contains(number)) return &strangers_;
-  return known_.contains(number) ? &known_ : nullptr;
+  for (Line* line : lines()) {
+    if (line->contains(number)) return line;
+  }
+  return nullptr;
 }
 
 void WaitingRoom::read(uint64_t number) {
@@ -267,15 +270,16 @@ void WaitingRoom::give_thread(std::unique_ptr<Connection> connection) {
 
 void WaitingRoom::close_the_late() {
   const uint64_t now = clock_ns();
-  for (Line* line : {&strangers_, &known_})
-    std::erase_if(*line, [now](const auto& row) { return row.second->deadline_ns <= now; });
+  for (Line* line : lines()) {
+    while (!line->empty() && line->begin()->second->deadline_ns <= now) line->erase(line->begin());
+  }
 }
 
-int WaitingRoom::next_deadline_ms() const {
+int WaitingRoom::next_deadline_ms() {
   if (!is_listening_) return kTryAgainMs;
   uint64_t next = UINT64_MAX;
-  for (const Line* line : {&strangers_, &known_}) {
-    for (const auto& [number, connection] : *line) next = std::min(next, connection->deadline_ns);
+  for (const Line* line : lines()) {
+    if (!line->empty()) next = std::min(next, line->begin()->second->deadline_ns);
   }
   if (next == UINT64_MAX) return -1;
   const uint64_t now = clock_ns();

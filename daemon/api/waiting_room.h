@@ -65,7 +65,8 @@ class WaitingRoom {
   void give_thread(std::unique_ptr<Connection> connection);
   void watch_listener(bool watched);
   void close_the_late();
-  int next_deadline_ms() const;
+  int next_deadline_ms();
+  std::array<Line*, 3> lines() { return {&strangers_, &leaving_, &known_}; }
   Line* line_of(uint64_t number);
 
   const Options options_;
@@ -74,7 +75,9 @@ class WaitingRoom {
   SocketOwners owners_;
   bool knows_owners_ = false;
   bool is_listening_ = true;
-  Line strangers_, known_;
+  // All of a line may wait for the same time, so its first one is the first that is late. A crowd is not walked through at each
+  // byte of it.
+  Line strangers_, known_, leaving_;
   uint64_t next_ = 0;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Connection>> back_;  // answered, and waiting again
