@@ -3,8 +3,9 @@
 
 The test of a small application asks the API in each execution, and the command follows. In every round: the exploration alone, twice (the second
 is the control), and once beside tests/programs/slow_crowd, of which every other connection sends a byte now and then. What counts is the time from
-the moment when all of them are connected to the end of the command; an exploration alone waits at the same place.
-Options: --rounds N (at least 30 for a verdict), --build DIR. Exit code 1 if the interval does not overlap the control's.
+the moment when all of them are connected to the end of the command; an exploration alone waits at the same place. Their arrival
+is a cost of its own, once: --arrival counts it, too. Without it, what counts begins when the daemon has accepted all of them.
+Options: --rounds N (at least 30 for a verdict), --build DIR, --arrival. Exit code 1 if the interval does not overlap the control's.
 """
 import argparse
 import json
@@ -23,11 +24,20 @@ PYTHON = "/usr/bin/python3"
 CONNECTIONS = 1000
 
 
+def is_accepting(port):
+    """Does a connection to this port wait for being accepted? (/proc/net/tcp: the receive queue of a socket that listens.)"""
+    for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, local, _, state, queues, *_ = line.split()
+        if state == "0A" and int(local.split(":")[1], 16) == port:
+            return int(queues.split(":")[1], 16) > 0
+    sys.exit(f"nothing listens at port {port}")
+
+
 class Application:
     """front -> back, and a test that waits for a file before its first execution."""
 
-    def __init__(self, build, folder):
-        self.build, self.folder = build, pathlib.Path(folder)
+    def __init__(self, build, folder, arrival):
+        self.build, self.folder, self.arrival = build, pathlib.Path(folder), arrival
         relay = f"exec {PYTHON} {APPS}/relay.py"
         asks = f"{build}/bin/filibuster was-fault-injected --service back; [ $? -le 1 ] || exit 9"
         probe = f"exec {PYTHON} {APPS}/probe.py 200,503 http://127.0.0.1:${{port:front}}/"
@@ -52,6 +62,8 @@ class Application:
                 port = json.loads((root / "daemon.json").read_text())["url"].rsplit(":", 1)[1]
                 crowd = subprocess.Popen([self.build / "tests/programs/slow_crowd", port, str(CONNECTIONS)], stdout=subprocess.PIPE)
                 crowd.stdout.readline()
+                while not self.arrival and is_accepting(int(port)):
+                    time.sleep(0.001)
             begin = time.monotonic()
             go.touch()
             output, _ = run.communicate()
@@ -72,9 +84,10 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--rounds", type=int, default=stats.MINIMUM_ROUNDS)
     options.add_argument("--build", default=os.environ.get("BUILD", "build"))
+    options.add_argument("--arrival", action="store_true")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        application = Application(REPOSITORY / given.build, folder)
+        application = Application(REPOSITORY / given.build, folder, given.arrival)
         times = stats.interleaved(["alone", "control", "crowded"], given.rounds,
                                   lambda name: 1000 * application.explore(name == "crowded"))
     control = stats.compare("control (alone against itself)", times["alone"], times["control"])
