@@ -86,11 +86,16 @@ void receives_what_was_sent_before() {
   pl::incoming_end(incoming, 200);
 }
 
-void body_comes_later() {
-  pl::RequestHead head = get("/bookings");
+pl::RequestHead post_of_five_bytes(const char* target) {
+  pl::RequestHead head = get(target);
   head.method = "POST";
   head.has_body = true;
   head.body_size = 5;
+  return head;
+}
+
+void body_comes_later() {
+  const pl::RequestHead head = post_of_five_bytes("/bookings");
   pl::Incoming* incoming = receive(head);
   pl::incoming_body_complete(incoming, hash_text("hello"), 5);
   pl::OutgoingInfo info;
@@ -108,10 +113,7 @@ void body_comes_later() {
 }
 
 void calls_before_and_after_its_body() {
-  pl::RequestHead head = get("/bookings");
-  head.method = "POST";
-  head.has_body = true;
-  head.body_size = 5;
+  const pl::RequestHead head = post_of_five_bytes("/bookings");
   pl::Incoming* incoming = receive(head);
   for (const bool body_is_there : {false, true}) {
     if (body_is_there) pl::incoming_body_complete(incoming, hash_text("hello"), 5);
