@@ -199,16 +199,20 @@ $(BUILD)/lib/filibuster/filibuster-proxy: $(call objects,daemon/proxy/main.cc) $
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(NGHTTP2)
 
-# One unit test program for each folder of tests/unit.
+# One unit test program for each folder of tests/unit. Sanitizers keep all that is linked, 200 MB a program: there most folders share one.
 UNIT_LIBS_bpf := -lcapstone
 UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$(f)))))
-UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/tests/unit_%)
+UNIT_APART := $(if $(SAN),agents bpf core preload_agent report search,$(UNIT_DIRS))
+UNIT_PROGRAMS := $(UNIT_APART) $(if $(SAN),others)
+UNIT_BIN  := $(UNIT_PROGRAMS:%=$(BUILD)/tests/unit_%)
+# The folders of a program.
+unit_folders = $(if $(filter others,$(1)),$(filter-out $(UNIT_APART),$(UNIT_DIRS)),$(1))
 define unit_rule
-$(BUILD)/tests/unit_$(1): $$(call objects,$$(filter tests/unit/$(1)/%,$$(UNIT_SRC)) $$(UNIT_$(1))) $$(BUILD)/lib/libcli.a $$(BUILD)/lib/libanalysis.a $$(BUILD)/lib/libdaemon.a $$(BUILD)/lib/libcore.a
+$(BUILD)/tests/unit_$(1): $$(call objects,$$(filter $$(addprefix tests/unit/,$$(addsuffix /%,$$(call unit_folders,$(1)))),$$(UNIT_SRC)) $$(UNIT_$(1))) $$(BUILD)/lib/libcli.a $$(BUILD)/lib/libanalysis.a $$(BUILD)/lib/libdaemon.a $$(BUILD)/lib/libcore.a
 	@mkdir -p $$(@D)
 	$$(LINK) -o $$@ $$^ -lgtest -lgtest_main -l:libyaml-cpp.a $$(DAEMON_LIBS) $$(UNIT_LIBS_$(1))
 endef
-$(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
+$(foreach program,$(UNIT_PROGRAMS),$(eval $(call unit_rule,$(program))))
 
 # --- one door ---------------------------------------------------------------------------------
 # What the demonstration runs needs no eBPF. The JDK compiles the helper that the library contains.

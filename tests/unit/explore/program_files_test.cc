@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Files : public ::testing::Test {
+class FilesOfPrograms : public ::testing::Test {
  protected:
   void write(const std::string& name, const std::string& text) {
     const fs::path path = fs::path(folder_.path()) / name;
@@ -38,7 +38,7 @@ class Files : public ::testing::Test {
 
 using Names = std::vector<std::string>;
 
-TEST_F(Files, OfACommandAreThoseThatItNames) {
+TEST_F(FilesOfPrograms, OfACommandAreThoseThatItNames) {
   for (const char* name : {"run", "app.py", "a.jar", "lib/b.jar", "data.txt", "other.py"})
     write(name, name);
   fs::permissions(folder_.path() + "/run", fs::perms::owner_all);
@@ -50,7 +50,7 @@ TEST_F(Files, OfACommandAreThoseThatItNames) {
   EXPECT_EQ(named({"java", "-cp", "lib"}), Names{"lib/b.jar"}) << "a folder of code";
 }
 
-TEST_F(Files, OfAFolderAreItsCode) {
+TEST_F(FilesOfPrograms, OfAFolderAreItsCode) {
   for (const char* name : {"app.py", "deep/er/b.js", "data.db", "app.pyc", ".hidden/c.py",
                            "node_modules/d.js", "venv/pyvenv.cfg", "venv/e.py", "state/f.py"})
     write(name, name);
@@ -59,7 +59,7 @@ TEST_F(Files, OfAFolderAreItsCode) {
   EXPECT_EQ(names(files), (Names{"app.py", "deep/er/b.js"}));
 }
 
-TEST_F(Files, OfEachFolderAreLookedAtHoweverMuchDataAnotherOneHas) {
+TEST_F(FilesOfPrograms, OfEachFolderAreLookedAtHoweverMuchDataAnotherOneHas) {
   for (const char* name :
        {"a/1.dat", "a/2.dat", "a/3.dat", "a/4.dat", "a/5.dat", "a/x.py", "b/y.py"})
     write(name, name);
@@ -70,7 +70,7 @@ TEST_F(Files, OfEachFolderAreLookedAtHoweverMuchDataAnotherOneHas) {
   EXPECT_EQ(names(files), (Names{"a/x.py", "b/y.py"}));
 }
 
-TEST_F(Files, ThatAreMoreThanIsLookedAtAreSaidToBe) {
+TEST_F(FilesOfPrograms, ThatAreMoreThanIsLookedAtAreSaidToBe) {
   for (const char* name : {"a/1.py", "a/2.py", "a/3.py"}) write(name, name);
   ProgramFiles files("", 2);
   files.add_folder(folder_.path() + "/a");
@@ -81,7 +81,7 @@ TEST_F(Files, ThatAreMoreThanIsLookedAtAreSaidToBe) {
             1);
 }
 
-TEST_F(Files, AreComparedByWhatIsInThem) {
+TEST_F(FilesOfPrograms, AreComparedByWhatIsInThem) {
   const auto now = [&] {
     ProgramFiles files("");
     files.add_folder(folder_.path());

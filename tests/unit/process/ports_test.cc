@@ -1,6 +1,7 @@
 #include "daemon/process/ports.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -219,7 +220,7 @@ TEST(Ports, TheHolderOfATakenPortIsNamed) {
   const auto holder = port_holder(listener.port());
   ASSERT_TRUE(holder.has_value());
   EXPECT_EQ(holder->pid, getpid());
-  EXPECT_NE(holder->program.find("unit_process"), std::string::npos);
+  EXPECT_NE(holder->program.find(program_invocation_short_name), std::string::npos);
 }
 
 TEST(Ports, AFreePortHasNoHolder) {

@@ -1,5 +1,6 @@
 #include "daemon/proxy/stack_texts.h"
 
+#include <errno.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -44,7 +45,7 @@ TEST(StackTexts, AnAddressIsTheBuildIdAndThePlaceInTheFile) {
   const uint32_t number = texts.number(pid, stack, false);
   const std::string_view text = texts.text(number);
   ASSERT_TRUE(text.starts_with("N " + segments->build_id + "+")) << text;
-  EXPECT_TRUE(text.ends_with("/unit_proxy\n")) << text;
+  EXPECT_TRUE(text.ends_with("/" + std::string(program_invocation_short_name) + "\n")) << text;
   // The next bytes of the file are those that are executed there.
   const uint64_t address = std::stoull(std::string(text.substr(text.find('+') + 1)), nullptr, 16);
   const auto load = std::find_if(
