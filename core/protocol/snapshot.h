@@ -10,7 +10,9 @@
 //   daemon -> test   SnapshotCommand kFork + 1 descriptor: the log of this execution
 //   test -> daemon   SnapshotForked     the process of the execution, leader of a process group
 //   test -> daemon   SnapshotEnded      it has ended, and the rest of its group was killed
-//   ...              kFork again
+//   daemon -> test   SnapshotCommand kReset + 1 descriptor: as kFork, by a child that has ended an execution and was reset, if there
+//                    is one. SnapshotForked and SnapshotEnded say what became of that.
+//   ...              kFork or kReset again
 //   daemon -> test   SnapshotCommand kGo + 1 descriptor: the log from now on
 //                                       the process itself goes on; nothing follows
 #pragma once
@@ -62,7 +64,15 @@ struct SnapshotHello {
   char obstacle[240] = {};  // why it cannot be forked: "it has 3 threads"; empty: it can
 };
 
-enum class SnapshotOrder : uint32_t { kFork = 1, kGo = 2 };
+// Why the process of an execution is not reset at its end.
+enum class NotReset : uint32_t {
+  kNot = 0,  // it is, or nobody has asked for it
+  kOnce,     // this one cannot be: the next one may
+  kForGood,  // no process of this test can be, or one was not what it was before
+};
+inline constexpr uint32_t kWhyNotReset = 200;  // bytes of its text
+
+enum class SnapshotOrder : uint32_t { kFork = 1, kGo = 2, kReset = 3 };
 struct SnapshotCommand {
   uint32_t magic = kSnapshotCommandMagic;
   SnapshotOrder order = SnapshotOrder::kFork;
@@ -71,12 +81,18 @@ struct SnapshotCommand {
 struct SnapshotForked {
   uint32_t magic = kSnapshotForkedMagic;
   int32_t pid = 0;  // -1: the fork failed
+  // Of processes that could not be reset since the last execution.
+  NotReset refusal = NotReset::kNot;
+  char why[kWhyNotReset] = {};
 };
 
 struct SnapshotEnded {
   uint32_t magic = kSnapshotEndedMagic;
   int32_t signalled = 0;
   int32_t code = 0;  // exit status, or the signal's number
+  // kNot after kReset: its process is being reset.
+  NotReset refusal = NotReset::kNot;
+  char why[kWhyNotReset] = {};
 };
 
 }  // namespace filibuster

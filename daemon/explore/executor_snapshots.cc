@@ -13,6 +13,8 @@ namespace {
 constexpr double kLeastStartMs = 25;
 // Without faults: the second one shows whether something that the snapshot made once (a name) is used up.
 constexpr int kForkedReferences = 2;
+// Two children are reset in turn, so that the third one is the first that was reset.
+constexpr int kResetReferences = 4;
 constexpr int kComparedFaults = 3;  // executions with faults, besides each failure that is reported
 constexpr double kSlow = 2;         // seconds
 constexpr char kFew[] = "few executions are to be run";
@@ -63,7 +65,9 @@ Result<std::string> Executor::attempts_differ(const Attempt& one, const Attempt&
 // "": what was started in the way that is tried shows what the reference execution shows, or the session
 // was stopped.
 Result<std::string> Executor::why_forked_differs() {
-  for (int number = 0; number < kForkedReferences; ++number) {
+  const int references =
+      run_->starter().way() == Way::kReset ? kResetReferences : kForkedReferences;
+  for (int number = 0; number < references; ++number) {
     auto run = attempt({}, TestStarter::Start::kBest);
     if (!run) return run.error();
     if (run->result.stopped) return std::string();
@@ -112,6 +116,7 @@ void Executor::tell(TestReport* report) {
     report->why_not_forked = starter.why_not_forked();
     report->remedy = remedy_for(starter.kind_of_why());
   }
+  report->why_not_reset = starter.why_not_reset();
   starter.end_snapshots();
 }
 

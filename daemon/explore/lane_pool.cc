@@ -56,6 +56,9 @@ Result<void> LanePool::start(Worker* worker) {
   if (auto found = starter.find_way(worker->run->limit(), worker->lane->place().wake_fd); !found)
     return found;
   if (starter.way() == Way::kPlain) return {};
+  const TestStarter& first = options_.first->starter();
+  if (starter.way() == Way::kReset && first.way() != Way::kReset)
+    starter.fall_back(first.why_not_reset());
   auto forked = worker->run->execute_once({}, TestStarter::Start::kBest);
   if (!forked) return forked.error();
   worker->samples.push_back(std::move(forked).value());

@@ -94,8 +94,9 @@ std::unique_ptr<RunningTest> running_process(Process process) {
 // The process that forked it reaps it, and tells its status.
 class Snapshot::Forked final : public RunningTest {
  public:
-  Forked(int socket, pid_t pid)
-      : socket_(socket), pid_(pid), start_time_(process_start_time(pid)) {}
+  // `to_reset`: whose child is reset at its end; nullptr: it is not.
+  Forked(int socket, pid_t pid, Snapshot* to_reset)
+      : socket_(socket), pid_(pid), start_time_(process_start_time(pid)), to_reset_(to_reset) {}
   ~Forked() override {
     if (!ended_) kill();
   }
@@ -109,9 +110,9 @@ class Snapshot::Forked final : public RunningTest {
     SnapshotEnded message;
     ended_ = true;
     // Without a status: the process that forked it was killed, and its end is not known.
-    status_ = receive(socket_, &message) && message.magic == kSnapshotEndedMagic
-                  ? ExitStatus{message.signalled != 0, message.code}
-                  : ExitStatus{true, SIGKILL};
+    const bool told = receive(socket_, &message) && message.magic == kSnapshotEndedMagic;
+    status_ = told ? ExitStatus{message.signalled != 0, message.code} : ExitStatus{true, SIGKILL};
+    if (told && to_reset_ != nullptr) to_reset_->note(message.refusal, message.why);
     return status_;
   }
   void kill() override {
@@ -124,6 +125,7 @@ class Snapshot::Forked final : public RunningTest {
   int socket_;
   pid_t pid_;
   uint64_t start_time_;
+  Snapshot* to_reset_;
   bool ended_ = false;
   std::optional<ExitStatus> status_;
 };
@@ -221,17 +223,31 @@ Result<UniqueFd> Snapshot::begin_log(const std::string& log, bool append) const 
   return file;
 }
 
-Result<std::unique_ptr<RunningTest>> Snapshot::fork(const std::string& log) {
+void Snapshot::note(NotReset refusal, const char (&why)[kWhyNotReset]) {
+  if (refusal == NotReset::kNot) {
+    resets_.refused_in_turn = 0;
+    return;
+  }
+  ++resets_.refused_in_turn;
+  resets_.refused_for_good = resets_.refused_for_good || refusal == NotReset::kForGood;
+  resets_.why = printable({why, ::strnlen(why, sizeof why)});
+}
+
+Result<std::unique_ptr<RunningTest>> Snapshot::fork(const std::string& log, Child child) {
   const auto file = begin_log(log, false);
   if (!file) return file.error();
   SnapshotForked forked;
   bool woken = false;
-  if (!send_command(socket_.get(), SnapshotOrder::kFork, file->get()) ||
+  if (!send_command(socket_.get(),
+                    child == Child::kReset ? SnapshotOrder::kReset : SnapshotOrder::kFork,
+                    file->get()) ||
       !wait_readable(socket_.get(), -1, Clock::now() + kForkLimit, &woken) ||
       !receive(socket_.get(), &forked) || forked.magic != kSnapshotForkedMagic)
     return Error{"the process that is forked for each execution has ended"};
   if (forked.pid <= 0) return Error{"the test cannot be forked (no memory, or too many processes)"};
-  return std::unique_ptr<RunningTest>(std::make_unique<Forked>(socket_.get(), forked.pid));
+  if (forked.refusal != NotReset::kNot) note(forked.refusal, forked.why);
+  return std::unique_ptr<RunningTest>(
+      std::make_unique<Forked>(socket_.get(), forked.pid, child == Child::kReset ? this : nullptr));
 }
 
 Result<Process> Snapshot::let_go(const std::string& log, bool append) {

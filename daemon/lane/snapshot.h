@@ -56,7 +56,18 @@ class Snapshot {
 
   // One execution: a child whose output goes to the file `log`, which begins with what was written before
   // the snapshot point. One at a time. The snapshot outlives it. Error: no more can be forked.
-  Result<std::unique_ptr<RunningTest>> fork(const std::string& log);
+  enum class Child {
+    kForked,
+    kReset
+  };  // kReset: one that has ended an execution and was reset, if there is one
+  Result<std::unique_ptr<RunningTest>> fork(const std::string& log, Child child);
+  // What has become of children that were to be reset.
+  struct Resets {
+    int refused_in_turn = 0;
+    bool refused_for_good = false;
+    std::string why;  // the last one was refused
+  };
+  const Resets& resets() const { return resets_; }
   // The process itself goes on. What it has written goes to the file `log`, with what it writes from now on;
   // `append`: behind what is there. The snapshot is of no use any more.
   Result<Process> let_go(const std::string& log, bool append = false);
@@ -65,6 +76,7 @@ class Snapshot {
   class Forked;
   Snapshot() = default;
   State take_hello();
+  void note(NotReset refusal, const char (&why)[kWhyNotReset]);
   void send_on(UniqueFd socket);
   Result<UniqueFd> begin_log(const std::string& log, bool append) const;
 
@@ -78,6 +90,7 @@ class Snapshot {
   NotForked obstacle_kind_ = NotForked::kUnknown;
   bool exclusive_ = false;
   uint64_t reached_ns_ = 0, started_ns_ = 0;
+  Resets resets_;
 };
 
 // A test that was started as a process of its own.

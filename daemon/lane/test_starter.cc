@@ -17,11 +17,15 @@ constexpr uint64_t kAgeOfStart = 20;
 // A runtime that waits at its snapshot point does not stop its clocks: timers of the test run there.
 constexpr uint64_t kMostWaitNs = 400'000'000;
 constexpr size_t kMostAhead = 4;
+// A test whose children cannot be reset so many times in turn is forked: it costs more to prepare a child for that.
+constexpr int kMostRefusedInTurn = 3;
 
 }  // namespace
 
 std::string_view way_name(Way way) {
   switch (way) {
+    case Way::kReset:
+      return "reset";
     case Way::kForked:
       return "forked";
     case Way::kAhead:
@@ -64,7 +68,7 @@ Result<void> TestStarter::find_way(milliseconds limit, int wake_fd) {
   why_ = snapshot.value()->obstacle();
   kind_ = snapshot.value()->obstacle_kind();
   if (why_.empty()) {
-    way_ = Way::kForked;
+    way_ = Way::kReset;
     snapshot_ = std::move(snapshot).value();
   } else if (!snapshot.value()->is_exclusive()) {
     way_ = Way::kAhead;
@@ -80,6 +84,12 @@ void TestStarter::end_snapshots() {
 
 void TestStarter::fall_back(const std::string& why) {
   if (way_ == Way::kPlain) return;
+  if (way_ == Way::kReset) {
+    way_ = Way::kForked;
+    why_not_reset_ = why;
+    return;
+  }
+  why_not_reset_.clear();
   way_ = way_ == Way::kForked ? Way::kAhead : Way::kPlain;
   why_ = why;
   kind_ = NotForked::kDiffers;
@@ -89,6 +99,7 @@ void TestStarter::fall_back(const std::string& why) {
 void TestStarter::use_plain(const std::string& why) {
   way_ = Way::kPlain;
   why_ = why;
+  why_not_reset_.clear();
   kind_ = NotForked::kUnknown;
   end_snapshots();
 }
@@ -96,7 +107,7 @@ void TestStarter::use_plain(const std::string& why) {
 Result<std::unique_ptr<RunningTest>> TestStarter::start(uint32_t execution, Start start,
                                                         milliseconds limit, int wake_fd) {
   if (start == Start::kPlain || way_ == Way::kPlain) return start_plain(execution);
-  auto test = way_ == Way::kForked ? fork(limit, wake_fd) : take_one_ahead(limit, wake_fd);
+  auto test = way_ == Way::kAhead ? take_one_ahead(limit, wake_fd) : fork(limit, wake_fd);
   if (test) return test;
   use_plain(test.error().message);
   return start_plain(execution);
@@ -112,6 +123,10 @@ Result<std::unique_ptr<RunningTest>> TestStarter::start_plain(uint32_t execution
 
 Result<std::unique_ptr<RunningTest>> TestStarter::fork(milliseconds limit, int wake_fd) {
   if (snapshot_) {
+    const Snapshot::Resets& resets = snapshot_->resets();
+    if (way_ == Way::kReset &&
+        (resets.refused_for_good || resets.refused_in_turn >= kMostRefusedInTurn))
+      fall_back(resets.why);
     const uint64_t took = snapshot_->reached_ns() - snapshot_->started_ns();
     const uint64_t most = std::max(kLeastAgeNs, kAgeOfStart * took);
     if (clock_ns() - snapshot_->reached_ns() > most) snapshot_.reset();
@@ -124,7 +139,8 @@ Result<std::unique_ptr<RunningTest>> TestStarter::fork(milliseconds limit, int w
       return Error{"it could be forked at first, but not when it was started again"};
     snapshot_ = std::move(snapshot).value();
   }
-  return snapshot_->fork(log_);
+  return snapshot_->fork(log_,
+                         way_ == Way::kReset ? Snapshot::Child::kReset : Snapshot::Child::kForked);
 }
 
 Result<std::unique_ptr<RunningTest>> TestStarter::take_one_ahead(milliseconds limit, int wake_fd) {

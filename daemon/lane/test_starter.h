@@ -1,6 +1,6 @@
 // How the test of an execution is started: as a process of its own (plain), as a child that is forked from
-// a process at its snapshot point, or as a process that was started ahead and waits there
-// (core/protocol/snapshot.h).
+// a process at its snapshot point, as such a child that has ended another execution and was reset, or as a
+// process that was started ahead and waits there (core/protocol/snapshot.h).
 //
 //   TestStarter starter(spawn, folder, log);
 //   starter.find_way(limit, wake_fd);       // way(), why_not_forked()
@@ -20,8 +20,8 @@
 namespace filibuster {
 
 // How executions are started, in the order in which each is the fallback of the one before.
-enum class Way : uint8_t { kForked, kAhead, kPlain };
-std::string_view way_name(Way way);  // "forked", "ahead", "plain"
+enum class Way : uint8_t { kReset, kForked, kAhead, kPlain };
+std::string_view way_name(Way way);  // "reset", "forked", "ahead", "plain"
 
 class TestStarter {
  public:
@@ -38,6 +38,8 @@ class TestStarter {
   Way way() const { return way_; }
   // Why the test is not forked; "": it is, or nobody has tried.
   const std::string& why_not_forked() const { return why_; }
+  // Why what is forked is not reset; "": it is, or it is not forked.
+  const std::string& why_not_reset() const { return why_not_reset_; }
   NotForked kind_of_why() const { return kind_; }
   // From now on the next way is taken. `why` is the reason.
   void fall_back(const std::string& why);
@@ -58,9 +60,9 @@ class TestStarter {
   SpawnOptions spawn_;
   std::string folder_, log_;
   Way way_ = Way::kPlain;
-  std::string why_;
+  std::string why_, why_not_reset_;
   NotForked kind_ = NotForked::kUnknown;         // of why_
-  std::unique_ptr<Snapshot> snapshot_;           // kForked
+  std::unique_ptr<Snapshot> snapshot_;           // kReset, kForked
   std::deque<std::unique_ptr<Snapshot>> ahead_;  // kAhead
   size_t depth_ = 1;                             // of ahead_
   uint32_t started_ = 0;

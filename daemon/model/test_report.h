@@ -40,9 +40,9 @@ struct TestReport {
   // counts as explored.
   std::string nothing_to_explore;
   double reference_seconds = 0, seconds = 0, median_execution_seconds = 0;
-  // How the test of an execution was started: "forked", "ahead", "plain" (daemon/lane/test_starter.h),
-  // and why it was not forked; "": it was.
-  std::string start = "plain", why_not_forked;
+  // How the test of an execution was started: "reset", "forked", "ahead", "plain" (daemon/lane/test_starter.h),
+  // why it was not forked ("": it was), and why what was forked was not reset ("": it was, or was not forked).
+  std::string start = "plain", why_not_forked, why_not_reset;
   std::string
       remedy;  // what would have it forked; empty: nothing that is known, or it would not pay
   // Where the time of an execution goes: the median, and over all that were counted.

@@ -126,11 +126,16 @@ std::string answer_text(const TestReport& test) {
   return out + findings_text(test);
 }
 
+bool was_forked(const TestReport& test) {
+  return test.start == "forked" || test.start == "reset";
+}
+
 // How the tests of the executions were started, where that is not as a person starts one.
 std::string started_text(const TestReport& test) {
-  if (test.start == "forked")
-    return "; forked from one start of the test, before its first connection (--no-snapshot starts it "
-           "each time)";
+  if (was_forked(test))
+    return std::string(test.start == "forked" ? "; forked" : "; forked and reset") +
+           " from one start of the test, before its first connection (--no-snapshot starts it each time" +
+           (test.why_not_reset.empty() ? "" : "; not reset: " + redact(test.why_not_reset)) + ")";
   if (test.start == "ahead") return "; started ahead";
   return "";
 }
@@ -152,7 +157,7 @@ std::string profile_text(const TestReport& test) {
     out += line;
   }
   // With a remedy it stands below (not_forked_text).
-  if (test.start != "forked" && !test.why_not_forked.empty() && test.remedy.empty())
+  if (!was_forked(test) && !test.why_not_forked.empty() && test.remedy.empty())
     out += "    not forked: " + redact(test.why_not_forked) + "\n";
   return out;
 }
@@ -161,7 +166,7 @@ std::string profile_text(const TestReport& test) {
 std::string not_forked_text(const SessionReport& report) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // with the tests
   for (const TestReport& test : report.tests) {
-    if (test.start == "forked" || test.remedy.empty()) continue;
+    if (was_forked(test) || test.remedy.empty()) continue;
     const std::string why = redact(test.why_not_forked) + ". Remedy: " + test.remedy;
     auto place = std::find_if(reasons.begin(), reasons.end(),
                               [&why](const auto& row) { return row.first == why; });

@@ -93,6 +93,10 @@ bool own_process() {
   return same_pid();
 }
 
+uint64_t page_of_own_process() {
+  return reinterpret_cast<uint64_t>(g_mark.load(std::memory_order_relaxed));
+}
+
 void mark_own_process() {
   g_pid.store(static_cast<int>(raw_syscall(SYS_getpid)), std::memory_order_relaxed);
   if (std::atomic<int>* mark = g_mark.load(std::memory_order_relaxed)) {

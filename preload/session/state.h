@@ -140,8 +140,9 @@ void emit_issued(Attachment* attachment, uint32_t execution, uint64_t time_ns,
 
 // --- what after_fork_in_child and registration tell the other files -----------------------------
 
-void mark_own_process();  // own_process() holds in the calling process from now on
-void reset_reports();     // a new session: everything is said again
+void mark_own_process();         // own_process() holds in the calling process from now on
+uint64_t page_of_own_process();  // that the kernel wipes in each child; 0: there is none
+void reset_reports();            // a new session: everything is said again
 void report_listening_sockets(Attachment* attachment);  // those open already
 void connects_after_fork();
 void registration_after_fork();

@@ -22,7 +22,10 @@
 #include "preload/runtimes/cpython/leave.h"
 #include "preload/session/state.h"
 #include "preload/snapshot/fresh.h"
+#include "preload/snapshot/messages.h"
 #include "preload/snapshot/obstacles.h"
+#include "preload/snapshot/reset/standby.h"
+#include "preload/snapshot/server.h"
 
 namespace filibuster::preload {
 
@@ -72,32 +75,7 @@ __attribute__((constructor(102))) void read_variable() {
   g_starts_with_threads = is_threaded_runtime();
   g_snapshot.store(SnapshotState::kWanted, std::memory_order_relaxed);
   g_will_execute.store(true, std::memory_order_relaxed);
-}
-
-// Receives one message of exactly this size, with at most one descriptor. False: the daemon is gone.
-template <typename Message>
-bool receive(int socket, Message* message, int* descriptor) {
-  iovec data{message, sizeof *message};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr header{};
-  header.msg_iov = &data;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  long size;
-  do {
-    size = raw::call(SYS_recvmsg, socket, raw::address_of(&header), MSG_CMSG_CLOEXEC);
-  } while (size == -EINTR);
-  for (cmsghdr* c = CMSG_FIRSTHDR(&header); size > 0 && c != nullptr; c = CMSG_NXTHDR(&header, c)) {
-    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-      std::memcpy(descriptor, CMSG_DATA(c), sizeof *descriptor);
-  }
-  return size == static_cast<long>(sizeof *message);
-}
-
-template <typename Message>
-void tell(int socket, const Message& message) {
-  raw::send(socket, &message, sizeof message, MSG_NOSIGNAL);
+  if (g_may_fork) reset::watch_exit();
 }
 
 int reach_daemon() {
@@ -114,94 +92,18 @@ int reach_daemon() {
   return -1;
 }
 
-[[noreturn]] void leave() {
-  raw::call(SYS_exit_group, 0);
-  __builtin_unreachable();
-}
-
-// The process that forks. It never runs a line of the test again.
-class Server {
- public:
-  Server(int socket, const Timers& timers) : socket_(socket), timers_(timers) {}
-
-  // Returns in each child.
-  void serve() {
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &mask_);
-    // Children whose status nobody asks for would be gone before it is read.
-    struct sigaction plain {};
-    plain.sa_handler = SIG_DFL;
-    sigaction(SIGCHLD, &plain, &on_child_);
-    for (;;) {
-      SnapshotCommand command;
-      int log = -1;
-      if (!receive(socket_, &command, &log) || command.magic != kSnapshotCommandMagic) leave();
-      if (command.order == SnapshotOrder::kGo) {
-        replace_log(g_log, log);
-        return resume();
-      }
-      const pid_t child = fork();
-      if (child == 0) return in_child(log);
-      if (log >= 0) raw::close(log);
-      if (child > 0) raw::call(SYS_setpgid, child, child);
-      tell(socket_, SnapshotForked{.pid = child});
-      if (child > 0) watch(child);
-    }
-  }
-
- private:
-  void resume() {
-    sigaction(SIGCHLD, &on_child_, nullptr);
-    sigprocmask(SIG_SETMASK, &mask_, nullptr);
-  }
-
-  void in_child(int log) {
-    raw::call(SYS_setpgid, 0, 0);
-    release_descriptor(socket_);
-    make_descriptors_fresh(g_log, log);
-    timers_.make_again();
-    resume();
-  }
-
-  void watch(pid_t child) {
-    const int ended = static_cast<int>(raw::call(SYS_pidfd_open, child, 0));
-    pollfd watched[2] = {{ended, POLLIN, 0}, {socket_, POLLIN, 0}};
-    long ready;
-    do {
-      ready = raw::call(SYS_ppoll, raw::address_of(watched), 2, 0, 0, 8);
-    } while (ready == -EINTR);
-    // The daemon says nothing while a test runs: it is gone.
-    const bool alone = watched[0].revents == 0;
-    if (alone) raw::call(SYS_kill, -child, SIGKILL);
-    siginfo_t info{};
-    raw::call(SYS_waitid, P_PID, child, raw::address_of(&info), WEXITED | WNOWAIT);
-    // Until it is reaped, its pid cannot become another group.
-    raw::call(SYS_kill, -child, SIGKILL);
-    raw::call(SYS_waitid, P_PID, child, raw::address_of(&info), WEXITED);
-    raw::close(ended);
-    if (alone) leave();
-    tell(socket_, SnapshotEnded{.signalled = info.si_code != CLD_EXITED, .code = info.si_status});
-  }
-
-  int socket_;
-  const Timers& timers_;
-  sigset_t mask_;
-  struct sigaction on_child_ {};
-};
-
 // Waits for the daemon's word, and goes on in this process.
 void wait_here(int socket) {
   SnapshotCommand command;
   int log = -1;
-  if (!receive(socket, &command, &log)) leave();
+  if (!receive(socket, &command, &log)) leave_for_good();
   if (log >= 0) replace_log(g_log, log);
 }
 
 void stop() {
   const int socket = reach_daemon();
   // Nobody waits for what this process would do: the daemon is gone.
-  if (socket < 0) leave();
+  if (socket < 0) leave_for_good();
   Obstacle obstacle;
   find_obstacle(g_log, &obstacle);
   Timers timers;
@@ -223,7 +125,7 @@ void stop() {
     wait_here(socket);
   } else {
     cpython::prepare_to_leave();
-    Server(socket, timers).serve();
+    SnapshotServer(socket, timers, g_log).serve();
   }
   release_descriptor(socket);
 }

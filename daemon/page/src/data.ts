@@ -80,7 +80,7 @@ export interface Test {
   finished: boolean;
   counts: Record<"executed" | "scheduled" | "redundant" | "duplicate" | "beyond_bound" | "open" | "abandoned" | "left_out", number>;
   seconds: { total: number; reference: number; median_execution: number };
-  start: { way: "forked" | "ahead" | "plain"; why_not_forked: string };
+  start: { way: "reset" | "forked" | "ahead" | "plain"; why_not_forked: string; why_not_reset: string };
   lanes: { used: number; not_needed: number };
   profile: { executions: number; median: Record<Phase, number>; total: Record<Phase, number> };
   fault_configuration: string[];

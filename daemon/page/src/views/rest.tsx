@@ -18,8 +18,9 @@ function times(test: Test): string[] {
   const { profile, start, lanes } = test;
   if (profile.executions === 0) return [];
   const rows: string[] = PHASES.map((phase) => `${phase === "rpcs" ? "RPCs" : phase}: ${(1000 * profile.median[phase]).toFixed(2)} ms, ${profile.total[phase].toFixed(2)} s`);
-  const why = start.why_not_forked ? ` (${start.why_not_forked})` : "";
-  rows.push(`the tests were started: ${start.way}${start.way === "forked" ? "" : why}; on ${counted(lanes.used, "lane")}${lanes.not_needed > 0 ? `, ${counted(lanes.not_needed, "execution")} ran ahead and not needed` : ""}`);
+  const reason = start.why_not_reset ? `not reset: ${start.why_not_reset}` : start.why_not_forked;
+  const why = reason ? ` (${reason})` : "";
+  rows.push(`the tests were started: ${start.way}${why}; on ${counted(lanes.used, "lane")}${lanes.not_needed > 0 ? `, ${counted(lanes.not_needed, "execution")} ran ahead and not needed` : ""}`);
   return rows;
 }
 
