@@ -42,6 +42,7 @@ OrderedJson overrides(const SessionOptions& options) {
   if (options.stop_at_first) out["stop_at_first"] = true;
   if (options.real_timeouts) out["fast_timeouts"] = false;
   if (options.snapshots) out["snapshots"] = *options.snapshots;
+  if (options.no_reset) out["resets"] = false;
   for (const std::string& part : options.index_without) out["index"][part] = false;
   return out;
 }

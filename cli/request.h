@@ -25,6 +25,7 @@ struct SessionOptions {
   bool stop_at_first = false;
   bool real_timeouts = false;
   std::optional<bool> snapshots;
+  bool no_reset = false;
   bool coverage = false;
   bool allow_untested = false;
   bool profile = false;

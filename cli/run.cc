@@ -115,6 +115,8 @@ Work declare_run(CLI::App& app, std::vector<std::string>** attached) {
          "--snapshot", [options] { options->snapshots = true; },
          "fork the test at its first connection also where it starts in a few milliseconds")
       ->excludes("--no-snapshot");
+  app.add_flag("--no-reset", options->no_reset,
+               "fork the test anew for each execution: a child does not serve the next one");
   app.add_flag("--coverage", options->coverage,
                "measure which statements of the services are reached, and which only under faults "
                "(Python, Node, JVM, gcc --coverage): coverage.json beside report.json");

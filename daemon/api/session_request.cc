@@ -70,6 +70,7 @@ void apply_overrides(const Json& overrides, ParsedRequest* out) {
   config->fast_timeouts = overrides.value("fast_timeouts", config->fast_timeouts);
   if (const Json wanted = overrides.value("snapshots", Json()); wanted.is_boolean())
     config->snapshots = wanted.get<bool>() ? Snapshots::kAlways : Snapshots::kNever;
+  config->resets = overrides.value("resets", config->resets);
   BoundsConfig& bounds = config->bounds;
   bounds.stop_at_first = overrides.value("stop_at_first", false) || bounds.stop_at_first;
   if (const auto most = overrides.value("max_executions", uint64_t{0}); most != 0) {

@@ -280,6 +280,7 @@ constexpr Key<Draft> kKeys[] = {
     {"reduce", false, read_reduce},
     {"fast_timeouts", false, read_switch<&Config::fast_timeouts>},
     {"snapshots", false, read_snapshots},
+    {"resets", false, read_switch<&Config::resets>},
     // Names the schema for editors, docs/filibuster.schema.json.
     {"$schema", false, [](Reader&, const SourceNode&, Draft*) {}},
 };

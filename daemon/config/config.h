@@ -225,6 +225,7 @@ struct Config {
   Reduction reduce = Reduction::kSound;
   bool fast_timeouts = true;
   Snapshots snapshots = Snapshots::kWhereItPays;
+  bool resets = true;  // a child of a snapshot serves one execution after the other
 };
 
 struct ParsedConfig {

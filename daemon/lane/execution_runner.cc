@@ -112,6 +112,7 @@ Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const Test
                  (known.empty() ? "/usr/bin:/bin" : known) + ":" + own_directory());
   }
   runner.starter_ = TestStarter(std::move(spawn), hub_folder(lane), runner.log_path_, owned);
+  if (!config.resets) runner.starter_.use_no_resets();
   return runner;
 }
 

@@ -68,7 +68,7 @@ Result<void> TestStarter::find_way(milliseconds limit, int wake_fd) {
   why_ = snapshot.value()->obstacle();
   kind_ = snapshot.value()->obstacle_kind();
   if (why_.empty()) {
-    way_ = Way::kReset;
+    way_ = best_;
     snapshot_ = std::move(snapshot).value();
   } else if (!snapshot.value()->is_exclusive()) {
     way_ = Way::kAhead;

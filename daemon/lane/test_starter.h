@@ -41,6 +41,8 @@ class TestStarter {
   // Why what is forked is not reset; "": it is, or it is not forked.
   const std::string& why_not_reset() const { return why_not_reset_; }
   NotForked kind_of_why() const { return kind_; }
+  // Each child serves one execution.
+  void use_no_resets() { best_ = Way::kForked; }
   // From now on the next way is taken. `why` is the reason.
   void fall_back(const std::string& why);
   // Every execution is plain from now on.
@@ -60,6 +62,7 @@ class TestStarter {
   SpawnOptions spawn_;
   std::string folder_, log_;
   Way way_ = Way::kPlain;
+  Way best_ = Way::kReset;  // of those of a test that can be forked
   std::string why_, why_not_reset_;
   NotForked kind_ = NotForked::kUnknown;         // of why_
   std::unique_ptr<Snapshot> snapshot_;           // kReset, kForked
