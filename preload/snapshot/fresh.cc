@@ -37,6 +37,7 @@ struct Item {
 };
 
 constexpr size_t kMostItems = 1024;
+constexpr int kNoLog = -1;
 
 class ProcPath {
  public:
@@ -316,7 +317,7 @@ class Descriptors {
     }
     switch (item.kind) {
       case Kind::kLog:
-        raw::dup3(log_, item.fd, close_on_exec(item.fd));
+        if (log_ != kNoLog) raw::dup3(log_, item.fd, close_on_exec(item.fd));
         break;
       case Kind::kFile: {
         const int made = open_again(item);
@@ -363,6 +364,10 @@ class Descriptors {
 };
 
 }  // namespace
+
+void make_descriptors_fresh_but_log(ino_t log_inode) {
+  Descriptors(log_inode, kNoLog).make_fresh();
+}
 
 void make_descriptors_fresh(ino_t log_inode, int log) {
   Descriptors(log_inode, log).make_fresh();

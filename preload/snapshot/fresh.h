@@ -12,6 +12,8 @@ namespace filibuster::preload {
 // `log_inode` is the log that the parent writes to; `log` takes the place of every descriptor of it, and
 // is closed.
 void make_descriptors_fresh(ino_t log_inode, int log);
+// The same without the log, which comes later by replace_log.
+void make_descriptors_fresh_but_log(ino_t log_inode);
 
 // Only that the log is another one from now on, in a process that goes on by itself.
 void replace_log(ino_t log_inode, int log);

@@ -54,7 +54,8 @@ bool tell_with(int socket, const Message& message, int descriptor) {
     c->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(c), &descriptor, sizeof descriptor);
   }
-  return raw::call(SYS_sendmsg, socket, raw::address_of(&header), MSG_NOSIGNAL) == static_cast<long>(sizeof message);
+  return raw::call(SYS_sendmsg, socket, raw::address_of(&header), MSG_NOSIGNAL) ==
+         static_cast<long>(sizeof message);
 }
 
 }  // namespace filibuster::preload

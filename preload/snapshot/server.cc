@@ -67,7 +67,8 @@ void SnapshotServer::serve() {
   for (;;) {
     SnapshotCommand command;
     int log = -1;
-    if (!receive(socket_, &command, &log) || command.magic != kSnapshotCommandMagic) leave_for_good();
+    if (!receive(socket_, &command, &log) || command.magic != kSnapshotCommandMagic)
+      leave_for_good();
     if (command.order == SnapshotOrder::kReset) {
       if (use_standby(log)) return;
       continue;
@@ -108,7 +109,9 @@ bool SnapshotServer::use_standby(int log) {
       standbys_[next_].forget();
       release_descriptor(socket_);
       if (log >= 0) raw::close(log);
-      begin_execution(standby.stand_by());
+      replace_log(log_, standby.stand_by(log_));
+      timers_.make_again();
+      resume();
       return true;
     }
     if (standby.is_there() && !standby.wait_ready(&answer)) standby.leave();

@@ -13,7 +13,8 @@ namespace filibuster::preload {
 class SnapshotServer {
  public:
   // `socket` leads to the daemon; `log` is the inode of the log until now. `timers` are armed again in each execution.
-  SnapshotServer(int socket, const Timers& timers, ino_t log) : socket_(socket), timers_(timers), log_(log) {}
+  SnapshotServer(int socket, const Timers& timers, ino_t log)
+      : socket_(socket), timers_(timers), log_(log) {}
 
   // Returns in each process that is an execution.
   void serve();

@@ -17,11 +17,28 @@ namespace filibuster::preload::reset {
 namespace {
 
 // Of /proc/self/status (proc(5)). The others tell of memory, of time, and of what is given back.
-constexpr std::string_view kLines[] = {
-    "TracerPid:",  "Uid:",      "Gid:",        "Groups:",          "VmLck:",        "Threads:",     "SigPnd:",
-    "ShdPnd:",     "CapInh:",   "CapPrm:",     "CapEff:",          "CapBnd:",       "CapAmb:",      "NoNewPrivs:",
-    "Seccomp:",    "Seccomp_filters:",         "Speculation_Store_Bypass:",          "SpeculationIndirectBranch:",
-    "Cpus_allowed:", "Mems_allowed:", "THP_enabled:", "x86_Thread_features:"};
+constexpr std::string_view kLines[] = {"TracerPid:",
+                                       "Uid:",
+                                       "Gid:",
+                                       "Groups:",
+                                       "VmLck:",
+                                       "Threads:",
+                                       "SigPnd:",
+                                       "ShdPnd:",
+                                       "CapInh:",
+                                       "CapPrm:",
+                                       "CapEff:",
+                                       "CapBnd:",
+                                       "CapAmb:",
+                                       "NoNewPrivs:",
+                                       "Seccomp:",
+                                       "Seccomp_filters:",
+                                       "Speculation_Store_Bypass:",
+                                       "SpeculationIndirectBranch:",
+                                       "Cpus_allowed:",
+                                       "Mems_allowed:",
+                                       "THP_enabled:",
+                                       "x86_Thread_features:"};
 
 struct Number {
   const char* changed;
@@ -54,7 +71,8 @@ constexpr Number kNumbersOf[] = {
     {"its I/O priority has changed", [] { return raw::call(SYS_ioprio_get, kOfProcess, 0); }},
     {"its timer slack has changed", [] { return by_prctl(PR_GET_TIMERSLACK); }},
     {"whether it can be dumped has changed", [] { return by_prctl(PR_GET_DUMPABLE); }},
-    {"its signal at the end of its parent has changed", [] { return by_prctl_at(PR_GET_PDEATHSIG); }},
+    {"its signal at the end of its parent has changed",
+     [] { return by_prctl_at(PR_GET_PDEATHSIG); }},
     {"whether it adopts orphans has changed", [] { return by_prctl_at(PR_GET_CHILD_SUBREAPER); }},
     {"its secure bits have changed", [] { return by_prctl(PR_GET_SECUREBITS); }},
     {"its time stamp counter has changed", [] { return by_prctl_at(PR_GET_TSC); }},
@@ -79,7 +97,8 @@ constexpr const char* kNamespaceFiles[KernelState::kNamespaces] = {
 
 bool identify(const char* path, uint64_t* device, uint64_t* inode) {
   struct stat status;
-  if (raw::call(SYS_newfstatat, AT_FDCWD, raw::address_of(path), raw::address_of(&status), 0) != 0) return false;
+  if (raw::call(SYS_newfstatat, AT_FDCWD, raw::address_of(path), raw::address_of(&status), 0) != 0)
+    return false;
   if (device != nullptr) *device = status.st_dev;
   *inode = status.st_ino;
   return true;
@@ -99,7 +118,8 @@ long action_of(int signal, const KernelAction* set, KernelAction* get) {
 
 bool read_kernel_state(KernelState* out) {
   std::memset(out, 0, sizeof *out);
-  for (int signal = 1; signal <= KernelState::kSignals; ++signal) action_of(signal, nullptr, &out->actions[signal - 1]);
+  for (int signal = 1; signal <= KernelState::kSignals; ++signal)
+    action_of(signal, nullptr, &out->actions[signal - 1]);
   raw::call(SYS_sigaltstack, 0, raw::address_of(&out->alternate_stack));
   out->umask = raw::call(SYS_umask, 0);
   raw::call(SYS_umask, out->umask);
@@ -112,35 +132,47 @@ bool read_kernel_state(KernelState* out) {
     return false;
   });
   for (size_t i = 0; i < std::size(kNumbersOf); ++i) out->numbers[i] = kNumbersOf[i].read();
-  for (int i = 0; i < KernelState::kNamespaces; ++i) identify(kNamespaceFiles[i], nullptr, &out->namespaces[i]);
-  for (int i = 0; i < KernelState::kLimits; ++i) raw::call(SYS_prlimit64, 0, i, 0, raw::address_of(&out->limits[i]));
-  return out->status_size > 0 && identify("/proc/self/cwd", &out->directory_device, &out->directory_inode) &&
+  for (int i = 0; i < KernelState::kNamespaces; ++i)
+    identify(kNamespaceFiles[i], nullptr, &out->namespaces[i]);
+  for (int i = 0; i < KernelState::kLimits; ++i)
+    raw::call(SYS_prlimit64, 0, i, 0, raw::address_of(&out->limits[i]));
+  return out->status_size > 0 &&
+         identify("/proc/self/cwd", &out->directory_device, &out->directory_inode) &&
          identify("/proc/self/root", &out->root_device, &out->root_inode);
 }
 
 const char* difference_of(const KernelState& before, const KernelState& now) {
-  if (before.status_size != now.status_size || std::memcmp(before.status, now.status, now.status_size) != 0)
+  if (before.status_size != now.status_size ||
+      std::memcmp(before.status, now.status, now.status_size) != 0)
     return "its threads, signals that wait, users, rights, locked memory, or processors have changed (/proc/self/status)";
   for (size_t i = 0; i < std::size(kNumbersOf); ++i)
     if (before.numbers[i] != now.numbers[i]) return kNumbersOf[i].changed;
-  if (before.root_device != now.root_device || before.root_inode != now.root_inode) return "its root directory has changed";
-  if (std::memcmp(before.namespaces, now.namespaces, sizeof now.namespaces) != 0) return "its namespaces have changed";
-  if (std::memcmp(before.limits, now.limits, sizeof now.limits) != 0) return "its limits have changed";
+  if (before.root_device != now.root_device || before.root_inode != now.root_inode)
+    return "its root directory has changed";
+  if (std::memcmp(before.namespaces, now.namespaces, sizeof now.namespaces) != 0)
+    return "its namespaces have changed";
+  if (std::memcmp(before.limits, now.limits, sizeof now.limits) != 0)
+    return "its limits have changed";
   return nullptr;
 }
 
 bool give_back_kernel_state(const KernelState& before, const KernelState& now, pid_t sibling) {
   for (int signal = 1; signal <= KernelState::kSignals; ++signal) {
     const KernelAction& action = before.actions[signal - 1];
-    if (std::memcmp(&action, &now.actions[signal - 1], sizeof action) != 0) action_of(signal, &action, nullptr);
+    if (std::memcmp(&action, &now.actions[signal - 1], sizeof action) != 0)
+      action_of(signal, &action, nullptr);
   }
   if (std::memcmp(&before.alternate_stack, &now.alternate_stack, sizeof now.alternate_stack) != 0)
     raw::call(SYS_sigaltstack, raw::address_of(&before.alternate_stack), 0);
   const itimerval none{};
-  for (int which = 0; which < 3; ++which) raw::call(SYS_setitimer, which, raw::address_of(&none), 0);
+  for (int which = 0; which < 3; ++which)
+    raw::call(SYS_setitimer, which, raw::address_of(&none), 0);
   if (before.umask != now.umask) raw::call(SYS_umask, before.umask);
-  if (std::memcmp(before.name, now.name, sizeof now.name) != 0) raw::call(SYS_prctl, PR_SET_NAME, raw::address_of(before.name));
-  if (before.directory_device == now.directory_device && before.directory_inode == now.directory_inode) return true;
+  if (std::memcmp(before.name, now.name, sizeof now.name) != 0)
+    raw::call(SYS_prctl, PR_SET_NAME, raw::address_of(before.name));
+  if (before.directory_device == now.directory_device &&
+      before.directory_inode == now.directory_inode)
+    return true;
   char digits[20];
   const std::string_view number = number_text(static_cast<uint64_t>(sibling), 10, digits);
   char path[40] = "/proc/";
@@ -151,7 +183,8 @@ bool give_back_kernel_state(const KernelState& before, const KernelState& now, p
 
 const char* what_it_leaves() {
   siginfo_t info{};
-  if (raw::call(SYS_waitid, P_ALL, 0, raw::address_of(&info), WEXITED | WNOHANG | WNOWAIT | __WALL) != -ECHILD)
+  if (raw::call(SYS_waitid, P_ALL, 0, raw::address_of(&info),
+                WEXITED | WNOHANG | WNOWAIT | __WALL) != -ECHILD)
     return "it has processes that it started";
   rusage used;
   const rusage none{};

@@ -17,7 +17,9 @@ bool take_number(std::string_view* line, uint64_t base, uint64_t* out) {
   size_t i = 0;
   for (; i < line->size(); ++i) {
     const char c = (*line)[i];
-    const uint64_t digit = c >= '0' && c <= '9' ? static_cast<uint64_t>(c - '0') : c >= 'a' && c <= 'f' ? static_cast<uint64_t>(c - 'a') + 10 : base;
+    const uint64_t digit = c >= '0' && c <= '9'   ? static_cast<uint64_t>(c - '0')
+                           : c >= 'a' && c <= 'f' ? static_cast<uint64_t>(c - 'a') + 10
+                                                  : base;
     if (digit >= base) break;
     value = value * base + digit;
   }
@@ -30,18 +32,20 @@ bool take_number(std::string_view* line, uint64_t base, uint64_t* out) {
 // "7f00-7f01 rw-p 00000000 00:01 1050   /usr/lib/libc.so.6" (proc(5))
 bool parse(std::string_view line, Mapping* out) {
   uint64_t major, minor;
-  if (!take_number(&line, 16, &out->from) || !take_number(&line, 16, &out->to) || line.size() < 5) return false;
-  out->rights = (line[0] == 'r' ? PROT_READ : 0) | (line[1] == 'w' ? PROT_WRITE : 0) | (line[2] == 'x' ? PROT_EXEC : 0);
+  if (!take_number(&line, 16, &out->from) || !take_number(&line, 16, &out->to) || line.size() < 5)
+    return false;
+  out->rights = (line[0] == 'r' ? PROT_READ : 0) | (line[1] == 'w' ? PROT_WRITE : 0) |
+                (line[2] == 'x' ? PROT_EXEC : 0);
   out->shared = line[3] == 's';
   line.remove_prefix(5);
-  if (!take_number(&line, 16, &out->offset) || !take_number(&line, 16, &major) || !take_number(&line, 16, &minor) ||
-      !take_number(&line, 10, &out->inode))
+  if (!take_number(&line, 16, &out->offset) || !take_number(&line, 16, &major) ||
+      !take_number(&line, 16, &minor) || !take_number(&line, 10, &out->inode))
     return false;
   out->device = major << 32 | minor;
   using Kind = Mapping::Kind;
   out->kind = line.ends_with("[stack]") ? Kind::kStack
-              : line.ends_with("[vdso]") || line.find("[vvar") != std::string_view::npos || line.ends_with("[vsyscall]") ||
-                      line.ends_with("[uprobes]")
+              : line.ends_with("[vdso]") || line.find("[vvar") != std::string_view::npos ||
+                      line.ends_with("[vsyscall]") || line.ends_with("[uprobes]")
                   ? Kind::kKernel
                   : Kind::kOrdinary;
   return true;
@@ -49,7 +53,9 @@ bool parse(std::string_view line, Mapping* out) {
 
 // What a page of `one` contains when nobody has written to it, a page of `other` contains there, too.
 bool same_object(const Mapping& one, const Mapping& other) {
-  if (one.shared != other.shared || one.device != other.device || one.inode != other.inode || one.kind != other.kind) return false;
+  if (one.shared != other.shared || one.device != other.device || one.inode != other.inode ||
+      one.kind != other.kind)
+    return false;
   return one.inode == 0 || one.offset - one.from == other.offset - other.from;
 }
 
@@ -60,8 +66,8 @@ bool failed(long result) {
 // The part [from, to) of `before`, which is covered by nothing now.
 bool map_again(const Mapping& before, uint64_t from, uint64_t to) {
   if (!before.is_anonymous() || before.kind != Mapping::Kind::kOrdinary) return false;
-  return !failed(raw::call(SYS_mmap, static_cast<long>(from), static_cast<long>(to - from), before.rights,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+  return !failed(raw::call(SYS_mmap, static_cast<long>(from), static_cast<long>(to - from),
+                           before.rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }
 
 // What there is of `now` in [from, to), where nothing was.
@@ -83,7 +89,8 @@ bool read_mappings(MappingList* out) {
     if (!parse(line, &one)) whole = false;
     if (one.kind == Mapping::Kind::kKernel) return false;
     Mapping* last = out->count > 0 ? &out->list[out->count - 1] : nullptr;
-    if (last != nullptr && last->to == one.from && last->rights == one.rights && same_object(*last, one)) {
+    if (last != nullptr && last->to == one.from && last->rights == one.rights &&
+        same_object(*last, one)) {
       last->to = one.to;
     } else if (out->count == MappingList::kMost) {
       whole = false;
@@ -105,7 +112,9 @@ const char* unusual_mapping(uint64_t own_page) {
       if (line.size() > 12 && take_number(&rest, 16, &number) && line.find('-') < 17) from = number;
       return false;
     }
-    const auto has = [line](std::string_view flag) { return line.find(flag) != std::string_view::npos; };
+    const auto has = [line](std::string_view flag) {
+      return line.find(flag) != std::string_view::npos;
+    };
     if (has(" um") || has(" uw") || has(" ui")) found = "it has memory under userfaultfd(2)";
     if (has(" ht")) found = "it has memory in pages of hugetlbfs";
     if (has(" mg")) found = "it has memory whose pages the kernel merges (KSM)";
@@ -125,7 +134,8 @@ bool count_anonymous(uint64_t* bytes, uint64_t* huge_bytes) {
     if (line.starts_with("Anonymous:") && number_field(line, "Anonymous:", 10, &value)) {
       *bytes += value * 1024;
       found = true;
-    } else if (line.starts_with("AnonHugePages:") && number_field(line, "AnonHugePages:", 10, &value)) {
+    } else if (line.starts_with("AnonHugePages:") &&
+               number_field(line, "AnonHugePages:", 10, &value)) {
       *huge_bytes += value * 1024;
     }
     return false;
@@ -136,7 +146,8 @@ bool count_anonymous(uint64_t* bytes, uint64_t* huge_bytes) {
 
 bool give_back_mappings(Arena* arena) {
   raw::call(SYS_brk, static_cast<long>(arena->program_break));
-  if (!read_mappings(&arena->mappings_now)) return refuse(arena, NotReset::kOnce, "its mappings cannot be listed");
+  if (!read_mappings(&arena->mappings_now))
+    return refuse(arena, NotReset::kOnce, "its mappings cannot be listed");
   const MappingList& before = arena->mappings;
   const MappingList& now = arena->mappings_now;
   // First what is new goes, and what stands in the place of something else.
@@ -146,13 +157,17 @@ bool give_back_mappings(Arena* arena) {
     for (uint64_t at = one.from; at < one.to;) {
       while (b < before.count && before.list[b].to <= at) ++b;
       const bool covered = b < before.count && before.list[b].from <= at;
-      const uint64_t end = std::min(one.to, b == before.count ? one.to : covered ? before.list[b].to : before.list[b].from);
+      const uint64_t end = std::min(one.to, b == before.count ? one.to
+                                            : covered         ? before.list[b].to
+                                                              : before.list[b].from);
       if (!covered) {
         remove_new(one, at, end);
       } else if (!same_object(before.list[b], one)) {
-        if (!map_again(before.list[b], at, end)) return refuse(arena, NotReset::kOnce, "a mapping has another file now");
+        if (!map_again(before.list[b], at, end))
+          return refuse(arena, NotReset::kOnce, "a mapping has another file now");
       } else if (before.list[b].rights != one.rights) {
-        if (failed(raw::call(SYS_mprotect, static_cast<long>(at), static_cast<long>(end - at), before.list[b].rights)))
+        if (failed(raw::call(SYS_mprotect, static_cast<long>(at), static_cast<long>(end - at),
+                             before.list[b].rights)))
           return refuse(arena, NotReset::kOnce, "a mapping has other rights now");
       }
       at = end;
@@ -164,8 +179,11 @@ bool give_back_mappings(Arena* arena) {
     for (uint64_t at = one.from; at < one.to;) {
       while (n < now.count && now.list[n].to <= at) ++n;
       const bool covered = n < now.count && now.list[n].from <= at;
-      const uint64_t end = std::min(one.to, n == now.count ? one.to : covered ? now.list[n].to : now.list[n].from);
-      if (!covered && !map_again(one, at, end)) return refuse(arena, NotReset::kOnce, "a mapping of a file is gone");
+      const uint64_t end = std::min(one.to, n == now.count ? one.to
+                                            : covered      ? now.list[n].to
+                                                           : now.list[n].from);
+      if (!covered && !map_again(one, at, end))
+        return refuse(arena, NotReset::kOnce, "a mapping of a file is gone");
       at = end;
     }
   }

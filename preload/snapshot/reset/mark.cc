@@ -3,7 +3,8 @@
 #include <cstddef>
 
 #if defined(__x86_64__)
-static_assert(offsetof(filibuster::preload::reset::Mark, mxcsr) == 64 && offsetof(filibuster::preload::reset::Mark, x87) == 68);
+static_assert(offsetof(filibuster::preload::reset::Mark, mxcsr) == 64 &&
+              offsetof(filibuster::preload::reset::Mark, x87) == 68);
 __asm__(R"(
     .text
     .globl filibuster_make_mark

@@ -17,9 +17,12 @@ struct Mark {
 extern "C" {
 // Makes a sibling of the calling process (clone(2), CLONE_PARENT), which calls `hold(argument)` on a stack that ends at `stack`
 // and touches nothing else. Returns its pid or -errno, and returns 0 whenever the process goes back to the mark.
-__attribute__((visibility("hidden"))) long filibuster_make_mark(filibuster::preload::reset::Mark* mark, void* stack, void (*hold)(void*),
-                                                                void* argument);
-[[noreturn]] __attribute__((visibility("hidden"))) void filibuster_go_back(const filibuster::preload::reset::Mark* mark);
+__attribute__((visibility("hidden"))) long filibuster_make_mark(
+    filibuster::preload::reset::Mark* mark, void* stack, void (*hold)(void*), void* argument);
+[[noreturn]] __attribute__((visibility("hidden"))) void filibuster_go_back(
+    const filibuster::preload::reset::Mark* mark);
 // Calls `work(argument)`, which does not return, on the stack that ends at `stack`.
-[[noreturn]] __attribute__((visibility("hidden"))) void filibuster_on_stack(void* stack, void (*work)(void*), void* argument);
+[[noreturn]] __attribute__((visibility("hidden"))) void filibuster_on_stack(void* stack,
+                                                                            void (*work)(void*),
+                                                                            void* argument);
 }

@@ -18,16 +18,13 @@ constexpr uint64_t kSwapped = uint64_t{1} << 62;
 constexpr uint64_t kOfFile = uint64_t{1} << 61;
 constexpr uint64_t kExclusive = uint64_t{1} << 56;
 
-constexpr uint64_t kMostBytes = uint64_t{4} << 30;  // of private mappings: to look through them takes 20 ms
+constexpr uint64_t kMostBytes = uint64_t{4}
+                                << 30;  // of private mappings: to look through them takes 20 ms
 // A read-only mapping of a file that is larger (the archive of locales) is not looked through: the count tells whether something is there.
 constexpr uint64_t kLargeFile = uint64_t{16} << 20;
 
 bool is_anonymous(uint64_t entry) {
   return (entry & kPresent) != 0 && (entry & kOfFile) == 0;
-}
-
-uint64_t page_of(uint64_t address) {
-  return address / kPage * kPage;
 }
 
 bool is_private(const Mapping& one) {
@@ -48,8 +45,9 @@ class Pagemap {
   bool each_page(Arena* arena, uint64_t from, uint64_t to, const Visit& visit) const {
     while (from < to) {
       const uint64_t wanted = std::min<uint64_t>((to - from) / kPage, Arena::kEntries);
-      const long got = raw::call(SYS_pread64, file_, raw::address_of(arena->entries), static_cast<long>(wanted * 8),
-                                 static_cast<long>(from / kPage * 8));
+      const long got =
+          raw::call(SYS_pread64, file_, raw::address_of(arena->entries),
+                    static_cast<long>(wanted * 8), static_cast<long>(from / kPage * 8));
       if (got < 8) return false;
       const auto count = static_cast<uint64_t>(got) / 8;
       for (uint64_t i = 0; i < count; ++i) {
@@ -89,8 +87,10 @@ bool is_looked_through(const Mapping& one, OwnAtGo* own) {
   return !plain_file || one.to - one.from <= kLargeFile || own->any(one.from, one.to);
 }
 
-long read_sibling(Arena* arena, const iovec* to, uint32_t to_count, const iovec* from, uint32_t from_count) {
-  return raw::call(SYS_process_vm_readv, arena->pristine, raw::address_of(to), to_count, raw::address_of(from), from_count, 0);
+long read_sibling(Arena* arena, const iovec* to, uint32_t to_count, const iovec* from,
+                  uint32_t from_count) {
+  return raw::call(SYS_process_vm_readv, arena->pristine, raw::address_of(to), to_count,
+                   raw::address_of(from), from_count, 0);
 }
 
 // Collects pages, and copies them from the sibling's to the same places.
@@ -114,7 +114,9 @@ class Copies {
     for (uint32_t i = 0; i < arena_->part_count; ++i) wanted += arena_->parts[i].iov_len;
     const uint32_t count = arena_->part_count;
     arena_->part_count = 0;
-    if (count == 0 || read_sibling(arena_, arena_->parts, count, arena_->parts, count) == static_cast<long>(wanted)) return true;
+    if (count == 0 || read_sibling(arena_, arena_->parts, count, arena_->parts, count) ==
+                          static_cast<long>(wanted))
+      return true;
     return refuse(arena_, NotReset::kForGood, "its memory cannot be copied (process_vm_readv)");
   }
 
@@ -126,7 +128,8 @@ class Copies {
     const iovec page{reinterpret_cast<void*>(address), kPage};
     const bool copied = read_sibling(arena_, &page, 1, &page, 1) == static_cast<long>(kPage);
     raw::call(SYS_mprotect, at, kPage, mapping.rights);
-    return copied || refuse(arena_, NotReset::kOnce, "read-only memory has changed, and cannot be copied");
+    return copied ||
+           refuse(arena_, NotReset::kOnce, "read-only memory has changed, and cannot be copied");
   }
 
   Arena* arena_;
@@ -135,7 +138,9 @@ class Copies {
 bool is_all_zero(uint64_t address) {
   const auto* words = reinterpret_cast<const uint64_t*>(address);
   for (uint64_t i = 0; i < kPage / sizeof *words; i += 8) {
-    if ((words[i] | words[i + 1] | words[i + 2] | words[i + 3] | words[i + 4] | words[i + 5] | words[i + 6] | words[i + 7]) != 0) return false;
+    if ((words[i] | words[i + 1] | words[i + 2] | words[i + 3] | words[i + 4] | words[i + 5] |
+         words[i + 6] | words[i + 7]) != 0)
+      return false;
   }
   return true;
 }
@@ -145,7 +150,8 @@ bool note_run(Arena* arena, uint64_t address) {
     arena->runs[arena->run_count - 1].to += kPage;
     return true;
   }
-  if (arena->run_count == Arena::kMostRuns) return refuse(arena, NotReset::kForGood, "its memory is in too many pieces");
+  if (arena->run_count == Arena::kMostRuns)
+    return refuse(arena, NotReset::kForGood, "its memory is in too many pieces");
   arena->runs[arena->run_count++] = {address, address + kPage};
   return true;
 }
@@ -162,8 +168,12 @@ bool merging_is_on() {
 // What each count of anonymous pages has to be; they cannot be told from others where it is another.
 bool count(Arena* arena, uint64_t* pages) {
   uint64_t bytes, huge;
-  if (merging_is_on()) return refuse(arena, NotReset::kForGood, "the kernel merges pages on this machine (/sys/kernel/mm/ksm/run)");
-  if (!count_anonymous(&bytes, &huge)) return refuse(arena, NotReset::kForGood, "its pages cannot be counted (/proc/self/smaps_rollup)");
+  if (merging_is_on())
+    return refuse(arena, NotReset::kForGood,
+                  "the kernel merges pages on this machine (/sys/kernel/mm/ksm/run)");
+  if (!count_anonymous(&bytes, &huge))
+    return refuse(arena, NotReset::kForGood,
+                  "its pages cannot be counted (/proc/self/smaps_rollup)");
   if (huge != 0) return refuse(arena, NotReset::kForGood, "it has memory in huge pages");
   *pages = bytes / kPage;
   return true;
@@ -175,16 +185,21 @@ bool give_back_zero_pages(Arena* arena, const Pagemap& pagemap) {
   OwnAtGo own(*arena);
   for (uint32_t m = 0; m < arena->mappings.count; ++m) {
     const Mapping& mapping = arena->mappings.list[m];
-    if (!is_private(mapping) || !own.any(mapping.from, mapping.to) || (mapping.rights & PROT_READ) == 0) continue;
+    if (!is_private(mapping) || !own.any(mapping.from, mapping.to) ||
+        (mapping.rights & PROT_READ) == 0)
+      continue;
     Copies copies(arena);
-    const bool done = pagemap.each_page(arena, mapping.from, mapping.to, [&](uint64_t address, uint64_t entry) {
-      if (!own.has(address) || !is_anonymous(entry) || (entry & kExclusive) != 0 || address == arena->own_page || !is_all_zero(address))
-        return true;
-      const iovec to{arena->page, kPage}, from{reinterpret_cast<void*>(address), kPage};
-      if (read_sibling(arena, &to, 1, &from, 1) != static_cast<long>(kPage))
-        return refuse(arena, NotReset::kOnce, "memory that was dropped cannot be copied");
-      return is_all_zero(reinterpret_cast<uint64_t>(arena->page)) || copies.add(mapping, address);
-    });
+    const bool done =
+        pagemap.each_page(arena, mapping.from, mapping.to, [&](uint64_t address, uint64_t entry) {
+          if (!own.has(address) || !is_anonymous(entry) || (entry & kExclusive) != 0 ||
+              address == arena->own_page || !is_all_zero(address))
+            return true;
+          const iovec to{arena->page, kPage}, from{reinterpret_cast<void*>(address), kPage};
+          if (read_sibling(arena, &to, 1, &from, 1) != static_cast<long>(kPage))
+            return refuse(arena, NotReset::kOnce, "memory that was dropped cannot be copied");
+          return is_all_zero(reinterpret_cast<uint64_t>(arena->page)) ||
+                 copies.add(mapping, address);
+        });
     if (!done || !copies.flush()) return false;
   }
   return true;
@@ -194,33 +209,40 @@ bool give_back_zero_pages(Arena* arena, const Pagemap& pagemap) {
 
 bool note_pages(Arena* arena) {
   const Pagemap pagemap;
-  if (!pagemap.is_readable()) return refuse(arena, NotReset::kForGood, "its pages cannot be listed (/proc/self/pagemap)");
+  if (!pagemap.is_readable())
+    return refuse(arena, NotReset::kForGood, "its pages cannot be listed (/proc/self/pagemap)");
   uint64_t total = 0, own = 0, anonymous = 0;
   arena->run_count = 0;
   for (uint32_t m = 0; m < arena->mappings.count; ++m) {
     const Mapping& mapping = arena->mappings.list[m];
     if (!is_private(mapping)) continue;
     total += mapping.to - mapping.from;
-    if (total > kMostBytes) return refuse(arena, NotReset::kForGood, "it has more than 4 GiB of private mappings");
-    const bool done = pagemap.each_page(arena, mapping.from, mapping.to, [&](uint64_t address, uint64_t entry) {
-      if ((entry & kSwapped) != 0) return refuse(arena, NotReset::kForGood, "some of its memory is swapped out");
-      if (!is_anonymous(entry)) return true;
-      const bool readable = (mapping.rights & PROT_READ) != 0;
-      if (mapping.is_anonymous() && readable && is_all_zero(address) &&
-          raw::call(SYS_madvise, static_cast<long>(address), kPage, MADV_DONTNEED) == 0)
-        return true;
-      ++own;
-      return address == arena->own_page || note_run(arena, address);
-    });
-    if (!done) return refuse(arena, NotReset::kForGood, "its pages cannot be read (/proc/self/pagemap)");
+    if (total > kMostBytes)
+      return refuse(arena, NotReset::kForGood, "it has more than 4 GiB of private mappings");
+    const bool done =
+        pagemap.each_page(arena, mapping.from, mapping.to, [&](uint64_t address, uint64_t entry) {
+          if ((entry & kSwapped) != 0)
+            return refuse(arena, NotReset::kForGood, "some of its memory is swapped out");
+          if (!is_anonymous(entry)) return true;
+          const bool readable = (mapping.rights & PROT_READ) != 0;
+          if (mapping.is_anonymous() && readable && is_all_zero(address) &&
+              raw::call(SYS_madvise, static_cast<long>(address), kPage, MADV_DONTNEED) == 0)
+            return true;
+          ++own;
+          return address == arena->own_page || note_run(arena, address);
+        });
+    if (!done)
+      return refuse(arena, NotReset::kForGood, "its pages cannot be read (/proc/self/pagemap)");
   }
   if (!count(arena, &anonymous)) return false;
-  return own == anonymous || refuse(arena, NotReset::kForGood, "its pages are not those that the kernel counts");
+  return own == anonymous ||
+         refuse(arena, NotReset::kForGood, "its pages are not those that the kernel counts");
 }
 
 bool give_back_pages(Arena* arena) {
   const Pagemap pagemap;
-  if (!pagemap.is_readable()) return refuse(arena, NotReset::kForGood, "its pages cannot be listed (/proc/self/pagemap)");
+  if (!pagemap.is_readable())
+    return refuse(arena, NotReset::kForGood, "its pages cannot be listed (/proc/self/pagemap)");
   uint64_t counted = 0, anonymous = 0;
   // Before something is copied: a page that is copied is there afterwards.
   if (!count(arena, &anonymous)) return false;
@@ -229,37 +251,58 @@ bool give_back_pages(Arena* arena) {
     const Mapping& mapping = arena->mappings.list[m];
     if (!is_looked_through(mapping, &own)) continue;
     Copies copies(arena);
-    const bool done = pagemap.each_page(arena, mapping.from, mapping.to, [&](uint64_t address, uint64_t entry) {
-      if ((entry & kSwapped) != 0) return refuse(arena, NotReset::kOnce, "some of its memory is swapped out");
-      const bool was_own = own.has(address);
-      const bool exclusive = is_anonymous(entry) && (entry & kExclusive) != 0;
-      if (exclusive || (was_own && is_anonymous(entry))) ++counted;
-      if (address == arena->own_page || (!exclusive && (!was_own || is_anonymous(entry)))) return true;
-      return copies.add(mapping, address);
-    });
-    if (!done || !copies.flush()) return refuse(arena, NotReset::kOnce, "its pages cannot be read (/proc/self/pagemap)");
+    const bool done =
+        pagemap.each_page(arena, mapping.from, mapping.to, [&](uint64_t address, uint64_t entry) {
+          if ((entry & kSwapped) != 0)
+            return refuse(arena, NotReset::kOnce, "some of its memory is swapped out");
+          const bool was_own = own.has(address);
+          const bool exclusive = is_anonymous(entry) && (entry & kExclusive) != 0;
+          if (exclusive || (was_own && is_anonymous(entry))) ++counted;
+          if (address == arena->own_page || (!exclusive && (!was_own || is_anonymous(entry))))
+            return true;
+          return copies.add(mapping, address);
+        });
+    if (!done || !copies.flush())
+      return refuse(arena, NotReset::kOnce, "its pages cannot be read (/proc/self/pagemap)");
   }
-  if (counted < anonymous) return refuse(arena, NotReset::kOnce, "it has changed memory that it maps read-only");
+  if (counted < anonymous)
+    return refuse(arena, NotReset::kOnce, "it has changed memory that it maps read-only");
   return counted == anonymous || give_back_zero_pages(arena, pagemap);
 }
 
 bool compare_pages(Arena* arena) {
   const Pagemap pagemap;
   OwnAtGo own(*arena);
+  Run run{};  // pages in a row that are compared at once
+  const auto compare = [&] {
+    const Run compared = run;
+    run = {};
+    const uint64_t size = compared.to - compared.from;
+    if (size == 0) return true;
+    const iovec to{arena->page, size}, from{reinterpret_cast<void*>(compared.from), size};
+    if (read_sibling(arena, &to, 1, &from, 1) != static_cast<long>(size))
+      return refuse(arena, NotReset::kForGood, "its memory cannot be compared (process_vm_readv)");
+    if (compared.from <= arena->rseq && arena->rseq < compared.to)
+      std::memcpy(arena->page + (arena->rseq - compared.from),
+                  reinterpret_cast<const void*>(arena->rseq), kRseqBytes);
+    return std::memcmp(arena->page, reinterpret_cast<const void*>(compared.from), size) == 0 ||
+           refuse(arena, NotReset::kForGood, "a byte of its memory was not given back");
+  };
   for (uint32_t m = 0; m < arena->mappings.count; ++m) {
     const Mapping& mapping = arena->mappings.list[m];
     if (!is_looked_through(mapping, &own) || (mapping.rights & PROT_READ) == 0) continue;
-    const bool same = pagemap.each_page(arena, mapping.from, mapping.to, [&](uint64_t address, uint64_t entry) {
-      if (address == arena->own_page || (!own.has(address) && !is_anonymous(entry))) return true;
-      const iovec to{arena->page, kPage}, from{reinterpret_cast<void*>(address), kPage};
-      if (read_sibling(arena, &to, 1, &from, 1) != static_cast<long>(kPage))
-        return refuse(arena, NotReset::kForGood, "its memory cannot be compared (process_vm_readv)");
-      if (page_of(arena->rseq) == address && arena->rseq != 0)
-        std::memcpy(arena->page + arena->rseq % kPage, reinterpret_cast<const void*>(arena->rseq), kRseqBytes);
-      return std::memcmp(arena->page, reinterpret_cast<const void*>(address), kPage) == 0 ||
-             refuse(arena, NotReset::kForGood, "a byte of its memory was not given back");
-    });
-    if (!same) return refuse(arena, NotReset::kForGood, "its pages cannot be read (/proc/self/pagemap)");
+    const bool same =
+        pagemap.each_page(arena, mapping.from, mapping.to, [&](uint64_t address, uint64_t entry) {
+          if (address == arena->own_page || (!own.has(address) && !is_anonymous(entry)))
+            return true;
+          const bool goes_on = run.to == address && run.to - run.from < sizeof arena->page;
+          if (!goes_on && !compare()) return false;
+          if (!goes_on) run.from = address;
+          run.to = address + kPage;
+          return true;
+        });
+    if (!same || !compare())
+      return refuse(arena, NotReset::kForGood, "its pages cannot be read (/proc/self/pagemap)");
   }
   return true;
 }

@@ -66,11 +66,15 @@ bool try_sibling(Arena* arena) {
   timespec limit{1, 0};
   for (int tries = 0; __atomic_load_n(&arena->pristine, __ATOMIC_ACQUIRE) == 0; ++tries) {
     if (tries == 10) return refuse(arena, NotReset::kForGood, "its sibling does not begin");
-    raw::call(SYS_futex, raw::address_of(&arena->pristine), 0 /* FUTEX_WAIT */, 0, raw::address_of(&limit));
+    raw::call(SYS_futex, raw::address_of(&arena->pristine), 0 /* FUTEX_WAIT */, 0,
+              raw::address_of(&limit));
   }
-  const iovec to{arena->page, sizeof arena->program_break}, from{&arena->mark, sizeof arena->program_break};
-  if (raw::call(SYS_process_vm_readv, arena->pristine, raw::address_of(&to), 1, raw::address_of(&from), 1, 0) != static_cast<long>(to.iov_len))
-    return refuse(arena, NotReset::kForGood, "the memory of its sibling cannot be read (process_vm_readv is refused)");
+  const iovec to{arena->page, sizeof arena->program_break},
+      from{&arena->mark, sizeof arena->program_break};
+  if (raw::call(SYS_process_vm_readv, arena->pristine, raw::address_of(&to), 1,
+                raw::address_of(&from), 1, 0) != static_cast<long>(to.iov_len))
+    return refuse(arena, NotReset::kForGood,
+                  "the memory of its sibling cannot be read (process_vm_readv is refused)");
   const long process = raw::call(SYS_pidfd_open, arena->pristine, 0);
   bool gives = process >= 0;
   if (gives && arena->descriptor_count > 0) {
@@ -79,7 +83,8 @@ bool try_sibling(Arena* arena) {
     if (gives) raw::close(static_cast<int>(copy));
   }
   if (process >= 0) raw::close(static_cast<int>(process));
-  return gives || refuse(arena, NotReset::kForGood, "the descriptors of its sibling cannot be had (pidfd_getfd is refused)");
+  return gives || refuse(arena, NotReset::kForGood,
+                         "the descriptors of its sibling cannot be had (pidfd_getfd is refused)");
 }
 
 // --- descriptors ------------------------------------------------------------------------------------
@@ -93,7 +98,8 @@ bool note_descriptors(Arena* arena) {
     if (fd == arena->channel) return true;
     fits = arena->descriptor_count < Arena::kMostDescriptors;
     if (!fits) return false;
-    arena->descriptors[arena->descriptor_count++] = {fd, (raw::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0};
+    arena->descriptors[arena->descriptor_count++] = {fd,
+                                                     (raw::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0};
     return true;
   });
   raw::close(directory);
@@ -101,7 +107,8 @@ bool note_descriptors(Arena* arena) {
   for (uint32_t i = 1; i < arena->descriptor_count; ++i) {
     const KeptDescriptor one = arena->descriptors[i];
     uint32_t at = i;
-    for (; at > 0 && arena->descriptors[at - 1].fd > one.fd; --at) arena->descriptors[at] = arena->descriptors[at - 1];
+    for (; at > 0 && arena->descriptors[at - 1].fd > one.fd; --at)
+      arena->descriptors[at] = arena->descriptors[at - 1];
     arena->descriptors[at] = one;
   }
   return fits || refuse(arena, NotReset::kForGood, "it has too many descriptors");
@@ -118,8 +125,10 @@ bool close_all_but(int kept) {
 bool give_back_descriptors(Arena* arena) {
   const long opened = raw::call(SYS_pidfd_open, arena->pristine, 0);
   // Above all numbers that are to come back.
-  const int above = arena->descriptor_count > 0 ? arena->descriptors[arena->descriptor_count - 1].fd + 1 : 0;
-  const long process = raw::fcntl(static_cast<int>(opened), F_DUPFD_CLOEXEC, above > arena->channel ? above : arena->channel + 1);
+  const int above =
+      arena->descriptor_count > 0 ? arena->descriptors[arena->descriptor_count - 1].fd + 1 : 0;
+  const long process = raw::fcntl(static_cast<int>(opened), F_DUPFD_CLOEXEC,
+                                  above > arena->channel ? above : arena->channel + 1);
   raw::close(static_cast<int>(opened));
   if (process < 0) return refuse(arena, NotReset::kOnce, "its descriptors cannot be given back");
   for (uint32_t i = 0; i < arena->descriptor_count; ++i) {
@@ -146,15 +155,19 @@ bool move_cpu_limit(Arena* arena) {
   timespec used{};
   raw::call(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, raw::address_of(&used));
   limit.rlim_cur = arena->cpu_limit + static_cast<uint64_t>(used.tv_sec) + 1;
-  return limit.rlim_cur <= limit.rlim_max && raw::call(SYS_prlimit64, 0, RLIMIT_CPU, raw::address_of(&limit), 0) == 0;
+  return limit.rlim_cur <= limit.rlim_max &&
+         raw::call(SYS_prlimit64, 0, RLIMIT_CPU, raw::address_of(&limit), 0) == 0;
 }
 
 // What may be asked while the process can still end as ever.
 bool can_be_reset(Arena* arena) {
-  if (!read_kernel_state(&arena->kernel_now)) return refuse(arena, NotReset::kOnce, "its state cannot be read");
+  if (!read_kernel_state(&arena->kernel_now))
+    return refuse(arena, NotReset::kOnce, "its state cannot be read");
   if (const char* left = what_it_leaves()) return refuse(arena, NotReset::kOnce, left);
-  if (const char* changed = difference_of(arena->kernel, arena->kernel_now)) return refuse(arena, NotReset::kOnce, changed);
-  if (inode_of(arena->channel) != arena->channel_inode) return refuse(arena, NotReset::kOnce, "it has closed a descriptor of ours");
+  if (const char* changed = difference_of(arena->kernel, arena->kernel_now))
+    return refuse(arena, NotReset::kOnce, changed);
+  if (inode_of(arena->channel) != arena->channel_inode)
+    return refuse(arena, NotReset::kOnce, "it has closed a descriptor of ours");
   return true;
 }
 
@@ -163,7 +176,9 @@ bool give_back(Arena* arena) {
     return refuse(arena, NotReset::kOnce, "its working directory is gone");
   // The ring of the agent goes before its socket: the daemon tells by it that the process has not left only the session.
   if (!give_back_mappings(arena)) return false;
-  if (!close_all_but(arena->channel)) return refuse(arena, NotReset::kForGood, "its descriptors cannot be closed (close_range is refused)");
+  if (!close_all_but(arena->channel))
+    return refuse(arena, NotReset::kForGood,
+                  "its descriptors cannot be closed (close_range is refused)");
   g_tell_ended(*arena);
   if (!give_back_descriptors(arena)) return false;
   uint8_t rseq[kRseqBytes];
@@ -173,7 +188,8 @@ bool give_back(Arena* arena) {
   ++arena->resets;
   const bool is_compared = arena->resets <= kComparedFirst || arena->resets % kComparedEvery == 0;
   return (!is_compared || compare_pages(arena)) &&
-         (move_cpu_limit(arena) || refuse(arena, NotReset::kForGood, "its limit of CPU time cannot be moved"));
+         (move_cpu_limit(arena) ||
+          refuse(arena, NotReset::kForGood, "its limit of CPU time cannot be moved"));
 }
 
 // On a stack that is not given back.
@@ -198,7 +214,8 @@ bool refuse(Arena* arena, NotReset refusal, const char* why, const char* detail)
 
 Arena* make_arena() {
 #if defined(__x86_64__)
-  const long made = raw::call(SYS_mmap, 0, sizeof(Arena), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const long made = raw::call(SYS_mmap, 0, sizeof(Arena), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return made < 0 && made > -4096 ? nullptr : reinterpret_cast<Arena*>(made);
 #else
   return nullptr;
@@ -217,15 +234,19 @@ bool keep_this(Arena* arena, int channel) {
   arena->own_page = page_of_own_process();
   arena->rseq = rseq_of_this_thread();
   g_arena = arena;
-  if (const char* unusual = unusual_mapping(arena->own_page)) return refuse(arena, NotReset::kForGood, unusual);
+  if (const char* unusual = unusual_mapping(arena->own_page))
+    return refuse(arena, NotReset::kForGood, unusual);
   if (const char* left = what_it_leaves()) return refuse(arena, NotReset::kForGood, left);
-  if (!read_kernel_state(&arena->kernel)) return refuse(arena, NotReset::kForGood, "its state cannot be read");
+  if (!read_kernel_state(&arena->kernel))
+    return refuse(arena, NotReset::kForGood, "its state cannot be read");
   arena->cpu_limit = arena->kernel.limits[RLIMIT_CPU].rlim_cur;
   if (!note_descriptors(arena)) return false;
   arena->program_break = static_cast<uint64_t>(raw::call(SYS_brk, 0));
-  if (!read_mappings(&arena->mappings)) return refuse(arena, NotReset::kForGood, "its mappings cannot be listed, or are too many");
+  if (!read_mappings(&arena->mappings))
+    return refuse(arena, NotReset::kForGood, "its mappings cannot be listed, or are too many");
   if (!note_pages(arena)) return false;
-  const long sibling = filibuster_make_mark(&arena->mark, arena->pristine_stack + sizeof arena->pristine_stack, hold, arena);
+  const long sibling = filibuster_make_mark(
+      &arena->mark, arena->pristine_stack + sizeof arena->pristine_stack, hold, arena);
   // From here on it is the same process again and again. Whatever is written until the execution begins is written each time.
   if (sibling < 0) return refuse(arena, NotReset::kForGood, "no sibling can be made");
   return arena->resets > 0 || try_sibling(arena);
@@ -238,13 +259,16 @@ bool keep_this(Arena* arena, int channel) {
 void exit_or_reset(int status, void (*tell_ended)(const Arena& arena)) {
 #if defined(__x86_64__)
   Arena* const arena = g_arena;
-  if (arena == nullptr || arena->child != static_cast<pid_t>(raw::call(SYS_getpid)) || arena->pristine == 0) return;
+  if (arena == nullptr || arena->child != static_cast<pid_t>(raw::call(SYS_getpid)) ||
+      arena->pristine == 0)
+    return;
   // What exit(3) does after this, and does not do for a process that goes on.
   std::fflush(nullptr);
   block_all_signals();
   arena->status = status & 0xff;
   g_tell_ended = tell_ended;
-  if (can_be_reset(arena)) filibuster_on_stack(arena->stack + sizeof arena->stack, reset_or_end, arena);
+  if (can_be_reset(arena))
+    filibuster_on_stack(arena->stack + sizeof arena->stack, reset_or_end, arena);
 #else
   (void)status, (void)tell_ended;
 #endif

@@ -10,6 +10,7 @@
 
 #include "preload/inject/raw.h"
 #include "preload/rpc/agent.h"
+#include "preload/snapshot/fresh.h"
 #include "preload/snapshot/messages.h"
 #include "preload/snapshot/server.h"
 
@@ -52,7 +53,8 @@ void watch_exit() {
 bool Standby::start() {
   if (arena_ == nullptr) arena_ = make_arena();
   int ends[2];
-  if (arena_ == nullptr || raw::socket_pair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, ends) != 0) return false;
+  if (arena_ == nullptr || raw::socket_pair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, ends) != 0)
+    return false;
   const int ours = adopt_descriptor(ends[0]), its = adopt_descriptor(ends[1]);
   arena_->server = static_cast<pid_t>(raw::call(SYS_getpid));
   arena_->pristine = 0;
@@ -108,8 +110,9 @@ void Standby::forget() {
   channel_ = -1;
 }
 
-int Standby::stand_by() {
+int Standby::stand_by(ino_t log_inode) {
   keep_this(arena_, channel_);
+  make_descriptors_fresh_but_log(log_inode);
   Ready ready;
   copy_refusal(*arena_, &ready);
   tell(channel_, ready);

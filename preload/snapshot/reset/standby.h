@@ -33,8 +33,8 @@ class Standby {
   // --- in a child ---
   // This one is of no concern to it.
   void forget();
-  // Returns the log of an execution when it begins, again and again.
-  int stand_by();
+  // Returns the log of an execution when it begins, again and again. Its descriptors are fresh then, but for those of `log_inode`.
+  int stand_by(ino_t log_inode);
 
  private:
   Arena* arena_ = nullptr;
