@@ -113,6 +113,8 @@ void Standby::forget() {
 int Standby::stand_by(ino_t log_inode) {
   keep_this(arena_, channel_);
   make_descriptors_fresh_but_log(log_inode);
+  // It would do so at its first call, while its execution waits for it.
+  attached();
   Ready ready;
   copy_refusal(*arena_, &ready);
   tell(channel_, ready);
