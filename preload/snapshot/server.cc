@@ -76,6 +76,7 @@ void SnapshotServer::serve() {
     leave_standbys();
     if (command.order == SnapshotOrder::kGo) {
       replace_log(log_, log);
+      release_descriptor(socket_);
       return resume();
     }
     if (fork_one(log)) return;

@@ -12,7 +12,7 @@ namespace filibuster::preload {
 
 class SnapshotServer {
  public:
-  // `socket` leads to the daemon; `log` is the inode of the log until now. `timers` are armed again in each execution.
+  // `socket` leads to the daemon, and is closed in each process that is an execution; `log` is the inode of the log until now. `timers` are armed again in each execution.
   SnapshotServer(int socket, const Timers& timers, ino_t log)
       : socket_(socket), timers_(timers), log_(log) {}
 

@@ -123,11 +123,11 @@ void stop() {
   tell(socket, hello);
   if (obstacle.any()) {
     wait_here(socket);
+    release_descriptor(socket);
   } else {
     cpython::prepare_to_leave();
     SnapshotServer(socket, timers, g_log).serve();
   }
-  release_descriptor(socket);
 }
 
 }  // namespace
