@@ -118,4 +118,4 @@ def test_an_orphan_of_a_test_is_not_taken_for_the_test(project):
     project.write("filibuster.json", made)
     run = project.filibuster("run", "--no-reduction")
     assert run.exit_code == 0 and run.executed == 3, run
-    assert run.test["start"]["way"] == "forked", run.test["start"]
+    assert run.test["start"]["way"] == "reset", run.test["start"]

@@ -66,7 +66,8 @@ def test_the_needed_glibc_is_the_one_that_doctor_prints():
 def test_nothing_is_called_that_touches_the_host():
     undefined = {name for name, _, section in dynamic_symbols() if section == "UND"}
     assert "dlsym" in undefined
-    assert sorted(name for name in undefined if FORBIDDEN.match(name)) == []
+    # A test that is reset flushes its streams where exit(3) would have done so next (preload/snapshot/reset/reset.cc).
+    assert sorted(name for name in undefined if FORBIDDEN.match(name)) == ["fflush"]
 
 
 @pytest.fixture
