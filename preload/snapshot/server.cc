@@ -100,7 +100,7 @@ bool SnapshotServer::fork_one(int log) {
 }
 
 bool SnapshotServer::use_standby(int log) {
-  reset::Standby& standby = standbys_[next_];
+  Standby& standby = standbys_[next_];
   next_ = 1 - next_;
   SnapshotForked answer;
   if (standby.is_there() && !standby.wait_ready(&answer)) standby.leave();
@@ -143,7 +143,7 @@ void SnapshotServer::watch_to_end(pid_t child) {
   tell(socket_, message_of(ended));
 }
 
-void SnapshotServer::watch_to_end(reset::Standby* standby) {
+void SnapshotServer::watch_to_end(Standby* standby) {
   Ended ended;
   SnapshotEnded message;
   if (!wait_for_end(standby->pid(), socket_, standby->channel(), &ended)) {
@@ -162,7 +162,7 @@ void SnapshotServer::watch_to_end(reset::Standby* standby) {
 }
 
 void SnapshotServer::leave_standbys() {
-  for (reset::Standby& standby : standbys_) standby.leave();
+  for (Standby& standby : standbys_) standby.leave();
 }
 
 }  // namespace filibuster::preload

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "preload/snapshot/fresh.h"
-#include "preload/snapshot/reset/standby.h"
+#include "preload/snapshot/standby.h"
 
 namespace filibuster::preload {
 
@@ -25,7 +25,7 @@ class SnapshotServer {
   void resume();
   void begin_execution(int log);
   void watch_to_end(pid_t child);
-  void watch_to_end(reset::Standby* standby);
+  void watch_to_end(Standby* standby);
   void leave_standbys();
 
   int socket_;
@@ -33,7 +33,7 @@ class SnapshotServer {
   ino_t log_;
   sigset_t mask_;
   struct sigaction on_child_ {};
-  reset::Standby standbys_[2];  // in turn: one is reset while the other one executes
+  Standby standbys_[2];  // in turn: one is reset while the other one executes
   int next_ = 0;
 };
 

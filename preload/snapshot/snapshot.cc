@@ -24,8 +24,8 @@
 #include "preload/snapshot/fresh.h"
 #include "preload/snapshot/messages.h"
 #include "preload/snapshot/obstacles.h"
-#include "preload/snapshot/reset/standby.h"
 #include "preload/snapshot/server.h"
+#include "preload/snapshot/standby.h"
 
 namespace filibuster::preload {
 
@@ -75,7 +75,7 @@ __attribute__((constructor(102))) void read_variable() {
   g_starts_with_threads = is_threaded_runtime();
   g_snapshot.store(SnapshotState::kWanted, std::memory_order_relaxed);
   g_will_execute.store(true, std::memory_order_relaxed);
-  if (g_may_fork) reset::watch_exit();
+  if (g_may_fork) watch_exit();
 }
 
 int reach_daemon() {

@@ -6,7 +6,7 @@
 #include "core/protocol/snapshot.h"
 #include "preload/snapshot/reset/reset.h"
 
-namespace filibuster::preload::reset {
+namespace filibuster::preload {
 
 // From the constructor of the library, before any exit handler: what is registered first runs last, after the destructors of all
 // libraries (exit(3), on_exit(3)).
@@ -37,9 +37,9 @@ class Standby {
   int stand_by(ino_t log_inode);
 
  private:
-  Arena* arena_ = nullptr;
+  reset::Arena* arena_ = nullptr;
   pid_t pid_ = 0;
   int channel_ = -1;
 };
 
-}  // namespace filibuster::preload::reset
+}  // namespace filibuster::preload

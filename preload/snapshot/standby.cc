@@ -1,4 +1,4 @@
-#include "preload/snapshot/reset/standby.h"
+#include "preload/snapshot/standby.h"
 
 #include <signal.h>
 #include <sys/socket.h>
@@ -14,7 +14,7 @@
 #include "preload/snapshot/messages.h"
 #include "preload/snapshot/server.h"
 
-namespace filibuster::preload::reset {
+namespace filibuster::preload {
 namespace {
 
 // From the child: it waits.
@@ -23,14 +23,14 @@ struct Ready {
   char why[kWhyNotReset] = {};
 };
 
-void tell_ended(const Arena& arena) {
+void tell_ended(const reset::Arena& arena) {
   SnapshotEnded message;
   message.code = arena.status;
   tell(arena.channel, message);
 }
 
 void at_exit(int status, void*) {
-  exit_or_reset(status, tell_ended);
+  reset::exit_or_reset(status, tell_ended);
 }
 
 void reap(pid_t pid) {
@@ -39,7 +39,7 @@ void reap(pid_t pid) {
 }
 
 template <typename Message>
-void copy_refusal(const Arena& arena, Message* out) {
+void copy_refusal(const reset::Arena& arena, Message* out) {
   out->refusal = arena.refusal;
   std::memcpy(out->why, arena.why, sizeof out->why);
 }
@@ -51,7 +51,7 @@ void watch_exit() {
 }
 
 bool Standby::start() {
-  if (arena_ == nullptr) arena_ = make_arena();
+  if (arena_ == nullptr) arena_ = reset::make_arena();
   int ends[2];
   if (arena_ == nullptr || raw::socket_pair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, ends) != 0)
     return false;
@@ -90,7 +90,8 @@ void Standby::begin(int log) {
 }
 
 void Standby::say_why_it_ended(SnapshotEnded* message) const {
-  if (!refuse(arena_, NotReset::kOnce, "it ended without exit(3)")) copy_refusal(*arena_, message);
+  if (!reset::refuse(arena_, NotReset::kOnce, "it ended without exit(3)"))
+    copy_refusal(*arena_, message);
 }
 
 void Standby::leave() {
@@ -111,7 +112,7 @@ void Standby::forget() {
 }
 
 int Standby::stand_by(ino_t log_inode) {
-  keep_this(arena_, channel_);
+  reset::keep_this(arena_, channel_);
   make_descriptors_fresh_but_log(log_inode);
   // It would do so at its first call, while its execution waits for it.
   attached();
@@ -124,4 +125,4 @@ int Standby::stand_by(ino_t log_inode) {
   return log;
 }
 
-}  // namespace filibuster::preload::reset
+}  // namespace filibuster::preload
