@@ -157,7 +157,7 @@ void SnapshotServer::watch_to_end(Standby* standby) {
   if (ended.daemon_is_gone) leave_for_good();
   message = message_of(ended);
   standby->say_why_it_ended(&message);
-  standby->leave();
+  standby->leave(true);
   tell(socket_, message);
 }
 

@@ -81,7 +81,7 @@ bool Standby::wait_ready(SnapshotForked* answer) {
   Ready ready;
   int none = -1;
   const bool waits = receive(channel_, &ready, &none);
-  copy_refusal(*arena_, answer);
+  if (answer->refusal == NotReset::kNot) copy_refusal(*arena_, answer);
   return waits;
 }
 
@@ -94,10 +94,12 @@ void Standby::say_why_it_ended(SnapshotEnded* message) const {
     copy_refusal(*arena_, message);
 }
 
-void Standby::leave() {
+void Standby::leave(bool is_reaped) {
   if (!is_there()) return;
-  raw::call(SYS_kill, -pid_, SIGKILL);
-  reap(pid_);
+  if (!is_reaped) {
+    raw::call(SYS_kill, -pid_, SIGKILL);
+    reap(pid_);
+  }
   if (arena_->pristine > 0) raw::call(SYS_kill, arena_->pristine, SIGKILL);
   reap(arena_->pristine);
   release_descriptor(channel_);

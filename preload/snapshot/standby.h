@@ -21,14 +21,15 @@ class Standby {
   // --- in the process that forks it ---
   // Forks. True: in the child. Afterwards it is there, unless no process can be made.
   bool start();
-  // Waits until it is as it was at 'go'. False: it has ended instead. The answer says what keeps it from being reset.
+  // Waits until it is as it was at 'go'. False: it has ended instead. The answer says what keeps it from being reset, unless it says
+  // already why another one was not.
   bool wait_ready(SnapshotForked* answer);
   // Its execution begins, with this log.
   void begin(int log);
   // It has ended without a reset: why.
   void say_why_it_ended(SnapshotEnded* message) const;
-  // Ends it and its sibling, if they are there.
-  void leave();
+  // Ends it and its sibling, if they are there. `is_reaped`: it has ended, and its pid may be another process already.
+  void leave(bool is_reaped = false);
 
   // --- in a child ---
   // This one is of no concern to it.
