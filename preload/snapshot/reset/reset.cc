@@ -161,6 +161,8 @@ bool move_cpu_limit(Arena* arena) {
 
 // What may be asked while the process can still end as ever.
 bool can_be_reset(Arena* arena) {
+  if (raw::call(SYS_gettid) != arena->child)
+    return refuse(arena, NotReset::kOnce, "another thread than its first one has called exit(3)");
   if (!read_kernel_state(&arena->kernel_now))
     return refuse(arena, NotReset::kOnce, "its state cannot be read");
   if (const char* left = what_it_leaves()) return refuse(arena, NotReset::kOnce, left);
@@ -260,7 +262,7 @@ void exit_or_reset(int status, void (*tell_ended)(const Arena& arena)) {
 #if defined(__x86_64__)
   Arena* const arena = g_arena;
   if (arena == nullptr || arena->child != static_cast<pid_t>(raw::call(SYS_getpid)) ||
-      arena->pristine == 0)
+      arena->refusal != NotReset::kNot)
     return;
   // What exit(3) does after this, and does not do for a process that goes on.
   std::fflush(nullptr);
