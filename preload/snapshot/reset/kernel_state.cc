@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/prctl.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -162,7 +163,9 @@ bool give_back_kernel_state(const KernelState& before, const KernelState& now, p
     if (std::memcmp(&action, &now.actions[signal - 1], sizeof action) != 0)
       action_of(signal, &action, nullptr);
   }
-  if (std::memcmp(&before.alternate_stack, &now.alternate_stack, sizeof now.alternate_stack) != 0)
+  if (before.alternate_stack.ss_sp != now.alternate_stack.ss_sp ||
+      before.alternate_stack.ss_size != now.alternate_stack.ss_size ||
+      before.alternate_stack.ss_flags != now.alternate_stack.ss_flags)
     raw::call(SYS_sigaltstack, raw::address_of(&before.alternate_stack), 0);
   const itimerval none{};
   for (int which = 0; which < 3; ++which)
