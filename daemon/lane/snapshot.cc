@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "core/protocol/snapshot.h"
 #include "daemon/agents/registration.h"
@@ -224,10 +225,7 @@ Result<UniqueFd> Snapshot::begin_log(const std::string& log, bool append) const 
 }
 
 void Snapshot::note(NotReset refusal, const char (&why)[kWhyNotReset]) {
-  if (refusal == NotReset::kNot) {
-    resets_.refused_in_turn = 0;
-    return;
-  }
+  if (refusal == NotReset::kNot) return;
   ++resets_.refused_in_turn;
   resets_.refused_for_good = resets_.refused_for_good || refusal == NotReset::kForGood;
   resets_.why = printable({why, ::strnlen(why, sizeof why)});
@@ -245,7 +243,10 @@ Result<std::unique_ptr<RunningTest>> Snapshot::fork(const std::string& log, Chil
       !receive(socket_.get(), &forked) || forked.magic != kSnapshotForkedMagic)
     return Error{"the process that is forked for each execution has ended"};
   if (forked.pid <= 0) return Error{"the test cannot be forked (no memory, or too many processes)"};
-  if (forked.refusal != NotReset::kNot) note(forked.refusal, forked.why);
+  // Its end only said that it can be reset: that it was is known when it comes again.
+  if (forked.refusal == NotReset::kNot && forked.pid == last_but_one_) resets_.refused_in_turn = 0;
+  note(forked.refusal, forked.why);
+  last_but_one_ = std::exchange(last_, forked.pid);
   return std::unique_ptr<RunningTest>(
       std::make_unique<Forked>(socket_.get(), forked.pid, child == Child::kReset ? this : nullptr));
 }

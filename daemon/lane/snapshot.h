@@ -91,6 +91,7 @@ class Snapshot {
   bool exclusive_ = false;
   uint64_t reached_ns_ = 0, started_ns_ = 0;
   Resets resets_;
+  pid_t last_ = 0, last_but_one_ = 0;  // children: two take turns
 };
 
 // A test that was started as a process of its own.

@@ -65,7 +65,9 @@ struct Arena {
   KernelState kernel;
   uint64_t program_break;
   uint64_t own_page;  // is wiped on fork; it is left as it is
-  uint64_t rseq;      // the kernel writes there at its own times (rseq(2)); 0: nowhere
+  uint64_t
+      tell_tale;  // a page that is written first of all: whoever shares it was forked afterwards
+  uint64_t rseq;  // the kernel writes there at its own times (rseq(2)); 0: nowhere
   MappingList mappings;
   Run runs[kMostRuns];
   uint32_t run_count;

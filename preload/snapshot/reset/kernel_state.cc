@@ -60,6 +60,16 @@ long by_prctl_at(int option) {
   return result < 0 ? result : value;
 }
 
+// The beginning of the text: a number.
+long text_of(const char* path) {
+  const int file = raw::open_at(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  long text = 0;
+  raw::read(file, reinterpret_cast<char*>(&text), sizeof text);
+  raw::close(file);
+  return text;
+}
+
 constexpr Number kNumbersOf[] = {
     {"its priority has changed", [] { return raw::call(SYS_getpriority, PRIO_PROCESS, 0); }},
     {"its scheduling policy has changed", [] { return raw::call(SYS_sched_getscheduler, 0); }},
@@ -89,6 +99,10 @@ constexpr Number kNumbersOf[] = {
      }},
     {"its file system user has changed", [] { return raw::call(SYS_setfsuid, -1); }},
     {"its file system group has changed", [] { return raw::call(SYS_setfsgid, -1); }},
+    {"its score for the want of memory has changed",
+     [] { return text_of("/proc/self/oom_score_adj"); }},
+    {"what a dump of it contains has changed",
+     [] { return text_of("/proc/self/coredump_filter"); }},
 };
 static_assert(std::size(kNumbersOf) <= KernelState::kNumbers);
 
@@ -157,7 +171,8 @@ const char* difference_of(const KernelState& before, const KernelState& now) {
   return nullptr;
 }
 
-bool give_back_kernel_state(const KernelState& before, const KernelState& now, pid_t sibling) {
+const char* give_back_kernel_state(const KernelState& before, const KernelState& now,
+                                   pid_t sibling) {
   for (int signal = 1; signal <= KernelState::kSignals; ++signal) {
     const KernelAction& action = before.actions[signal - 1];
     if (std::memcmp(&action, &now.actions[signal - 1], sizeof action) != 0)
@@ -170,18 +185,25 @@ bool give_back_kernel_state(const KernelState& before, const KernelState& now, p
   const itimerval none{};
   for (int which = 0; which < 3; ++which)
     raw::call(SYS_setitimer, which, raw::address_of(&none), 0);
+  // Signals are blocked, and none waited when this was asked before.
+  uint64_t waiting = 0;
+  raw::call(SYS_rt_sigpending, raw::address_of(&waiting), sizeof waiting);
+  constexpr uint64_t kOfTimers =
+      uint64_t{1} << (SIGALRM - 1) | uint64_t{1} << (SIGVTALRM - 1) | uint64_t{1} << (SIGPROF - 1);
+  if ((waiting & kOfTimers) != 0) return "a timer of it expired at its end";
   if (before.umask != now.umask) raw::call(SYS_umask, before.umask);
   if (std::memcmp(before.name, now.name, sizeof now.name) != 0)
     raw::call(SYS_prctl, PR_SET_NAME, raw::address_of(before.name));
   if (before.directory_device == now.directory_device &&
       before.directory_inode == now.directory_inode)
-    return true;
+    return nullptr;
   char digits[20];
   const std::string_view number = number_text(static_cast<uint64_t>(sibling), 10, digits);
   char path[40] = "/proc/";
   std::memcpy(path + 6, number.data(), number.size());
   std::memcpy(path + 6 + number.size(), "/cwd", 5);
-  return raw::call(SYS_chdir, raw::address_of(path)) == 0;
+  return raw::call(SYS_chdir, raw::address_of(path)) == 0 ? nullptr
+                                                          : "its working directory is gone";
 }
 
 const char* what_it_leaves() {

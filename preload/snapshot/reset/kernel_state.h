@@ -39,8 +39,9 @@ struct KernelState {
 bool read_kernel_state(KernelState* out);
 // What of it differs and is not given back: "its limits have changed"; nullptr: nothing.
 const char* difference_of(const KernelState& before, const KernelState& now);
-// `sibling` is in the directory of before. False: the directory cannot be entered.
-bool give_back_kernel_state(const KernelState& before, const KernelState& now, pid_t sibling);
+// `sibling` is in the directory of before. The text: what cannot be given back.
+const char* give_back_kernel_state(const KernelState& before, const KernelState& now,
+                                   pid_t sibling);
 
 // It has made processes, or they are there still, or it has timers: not the process that began at 'go' any more.
 const char* what_it_leaves();

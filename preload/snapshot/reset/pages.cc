@@ -180,9 +180,10 @@ bool count(Arena* arena, uint64_t* pages) {
 }
 
 // A page of the process's own that is the kernel's page of zeros now looks like one that nobody has touched. Whoever reads memory that
-// was dropped has such pages, so where the count does not fit, all that look untouched are compared.
-bool give_back_zero_pages(Arena* arena, const Pagemap& pagemap) {
+// was dropped has such pages, so where the count does not fit, all that look untouched are compared. `wanted`: how many there are.
+bool give_back_zero_pages(Arena* arena, const Pagemap& pagemap, uint64_t wanted) {
   OwnAtGo own(*arena);
+  uint64_t found = 0;
   for (uint32_t m = 0; m < arena->mappings.count; ++m) {
     const Mapping& mapping = arena->mappings.list[m];
     if (!is_private(mapping) || !own.any(mapping.from, mapping.to) ||
@@ -197,15 +198,44 @@ bool give_back_zero_pages(Arena* arena, const Pagemap& pagemap) {
           const iovec to{arena->page, kPage}, from{reinterpret_cast<void*>(address), kPage};
           if (read_sibling(arena, &to, 1, &from, 1) != static_cast<long>(kPage))
             return refuse(arena, NotReset::kOnce, "memory that was dropped cannot be copied");
-          return is_all_zero(reinterpret_cast<uint64_t>(arena->page)) ||
-                 copies.add(mapping, address);
+          if (is_all_zero(reinterpret_cast<uint64_t>(arena->page))) return true;
+          ++found;
+          return copies.add(mapping, address);
         });
     if (!done || !copies.flush()) return false;
   }
-  return true;
+  // Others are in memory that cannot be read, or pages that have changed and are not looked at make up for them.
+  return found == wanted ||
+         refuse(
+             arena, NotReset::kOnce,
+             "memory that was dropped cannot be found, or it has changed memory that it maps read-only");
 }
 
 }  // namespace
+
+bool make_tell_tale(Arena* arena) {
+  void* page = raw::map_pages(kPage);
+  arena->tell_tale = reinterpret_cast<uint64_t>(page);
+  if (page == nullptr) return false;
+  set_tell_tale(*arena);
+  return true;
+}
+
+void set_tell_tale(const Arena& arena) {
+  *reinterpret_cast<volatile char*>(arena.tell_tale) = 1;
+}
+
+bool shares_pages_with_a_child(Arena* arena) {
+  const Pagemap pagemap;
+  bool shares = false;
+  return pagemap.is_readable() &&
+         pagemap.each_page(arena, arena->tell_tale, arena->tell_tale + kPage,
+                           [&](uint64_t, uint64_t entry) {
+                             shares = is_anonymous(entry) && (entry & kExclusive) == 0;
+                             return true;
+                           }) &&
+         shares;
+}
 
 bool note_pages(Arena* arena) {
   const Pagemap pagemap;
@@ -267,7 +297,7 @@ bool give_back_pages(Arena* arena) {
   }
   if (counted < anonymous)
     return refuse(arena, NotReset::kOnce, "it has changed memory that it maps read-only");
-  return counted == anonymous || give_back_zero_pages(arena, pagemap);
+  return counted == anonymous || give_back_zero_pages(arena, pagemap, counted - anonymous);
 }
 
 bool compare_pages(Arena* arena) {

@@ -12,6 +12,13 @@ namespace filibuster::preload::reset {
 // since a page that was dropped and read again could not be told from them. False: noted in the arena.
 bool note_pages(Arena* arena);
 
+// Makes the page that tells whether a process that was forked after 'go' is there still. False: there is no memory.
+bool make_tell_tale(Arena* arena);
+// At the beginning of each execution.
+void set_tell_tale(const Arena& arena);
+// The kernel does not tell of children whose end is ignored, nor of their children.
+bool shares_pages_with_a_child(Arena* arena);
+
 // False: noted in the arena.
 bool give_back_pages(Arena* arena);
 

@@ -54,6 +54,8 @@ void hold(void* argument) {
   raw::call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
   if (raw::call(SYS_getppid) != arena->server) raw::call(SYS_exit_group, 0);
   raw::call(SYS_prctl, PR_SET_PTRACER, arena->child);
+  // In the group of the child are processes of the test, and no others.
+  raw::call(SYS_setpgid, 0, raw::call(SYS_getpgid, arena->server));
   // Its end is to be seen at the end of the child.
   raw::close(arena->channel);
   __atomic_store_n(&arena->pristine, static_cast<pid_t>(raw::call(SYS_getpid)), __ATOMIC_RELEASE);
@@ -159,6 +161,19 @@ bool move_cpu_limit(Arena* arena) {
          raw::call(SYS_prlimit64, 0, RLIMIT_CPU, raw::address_of(&limit), 0) == 0;
 }
 
+// Whoever else is in its group has been started by the test, and ends with the execution. The kernel does not tell a process of its
+// children whose end it ignores, nor of those whose parent has ended: so it leaves its group for a moment, and looks back.
+bool has_others_in_its_group(const Arena& arena) {
+  if (raw::call(SYS_setpgid, 0, raw::call(SYS_getpgid, arena.server)) != 0) return true;
+  const long others = raw::call(SYS_kill, -arena.child, 0);
+  raw::call(SYS_setpgid, 0, 0);
+  return others != -ESRCH;
+}
+
+bool will_be_compared(const Arena& arena) {
+  return arena.resets < kComparedFirst || (arena.resets + 1) % kComparedEvery == 0;
+}
+
 // What may be asked while the process can still end as ever.
 bool can_be_reset(Arena* arena) {
   if (raw::call(SYS_gettid) != arena->child)
@@ -170,17 +185,23 @@ bool can_be_reset(Arena* arena) {
     return refuse(arena, NotReset::kOnce, changed);
   if (inode_of(arena->channel) != arena->channel_inode)
     return refuse(arena, NotReset::kOnce, "it has closed a descriptor of ours");
+  if (has_others_in_its_group(*arena) || shares_pages_with_a_child(arena))
+    return refuse(arena, NotReset::kOnce, "it has processes that it started");
   return true;
 }
 
 bool give_back(Arena* arena) {
-  if (!give_back_kernel_state(arena->kernel, arena->kernel_now, arena->pristine))
-    return refuse(arena, NotReset::kOnce, "its working directory is gone");
+  if (const char* kept = give_back_kernel_state(arena->kernel, arena->kernel_now, arena->pristine))
+    return refuse(arena, NotReset::kOnce, kept);
   // The ring of the agent goes before its socket: the daemon tells by it that the process has not left only the session.
   if (!give_back_mappings(arena)) return false;
   if (!close_all_but(arena->channel))
     return refuse(arena, NotReset::kForGood,
                   "its descriptors cannot be closed (close_range is refused)");
+  const bool is_compared = will_be_compared(*arena);
+  // What it has asked of memory that was there before.
+  const char* unusual = is_compared ? unusual_mapping(arena->own_page) : nullptr;
+  if (unusual != nullptr) return refuse(arena, NotReset::kOnce, unusual);
   g_tell_ended(*arena);
   if (!give_back_descriptors(arena)) return false;
   uint8_t rseq[kRseqBytes];
@@ -188,7 +209,6 @@ bool give_back(Arena* arena) {
   if (!give_back_pages(arena)) return false;
   if (arena->rseq != 0) std::memcpy(reinterpret_cast<void*>(arena->rseq), rseq, sizeof rseq);
   ++arena->resets;
-  const bool is_compared = arena->resets <= kComparedFirst || arena->resets % kComparedEvery == 0;
   return (!is_compared || compare_pages(arena)) &&
          (move_cpu_limit(arena) ||
           refuse(arena, NotReset::kForGood, "its limit of CPU time cannot be moved"));
@@ -244,12 +264,14 @@ bool keep_this(Arena* arena, int channel) {
   arena->cpu_limit = arena->kernel.limits[RLIMIT_CPU].rlim_cur;
   if (!note_descriptors(arena)) return false;
   arena->program_break = static_cast<uint64_t>(raw::call(SYS_brk, 0));
+  if (!make_tell_tale(arena)) return refuse(arena, NotReset::kForGood, "there is no memory");
   if (!read_mappings(&arena->mappings))
     return refuse(arena, NotReset::kForGood, "its mappings cannot be listed, or are too many");
   if (!note_pages(arena)) return false;
   const long sibling = filibuster_make_mark(
       &arena->mark, arena->pristine_stack + sizeof arena->pristine_stack, hold, arena);
   // From here on it is the same process again and again. Whatever is written until the execution begins is written each time.
+  set_tell_tale(*arena);
   if (sibling < 0) return refuse(arena, NotReset::kForGood, "no sibling can be made");
   return arena->resets > 0 || try_sibling(arena);
 #else
