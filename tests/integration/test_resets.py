@@ -162,3 +162,119 @@ def test_a_limit_of_processor_time_is_one_of_each_execution(project, leaks):
     run = explored(project, leaks, "processor")
     check_reset(project, run)
     assert most_of_one_process(project) > 4, run
+
+
+# --- what measures a test -----------------------------------------------------------------------------------------
+
+COVERED = """
+#include "tests/programs/resets/execution.h"
+int main() {
+  int error = 0;
+  const int status = ask(&error);
+  add_line("seen", std::to_string(getpid()) + " 1");
+  return status == 200 || status == 503 ? 0 : 3;
+}
+"""
+
+
+def executed_with(project, *options):
+    """The way, and how many executions there were."""
+    (project.directory / "seen").unlink(missing_ok=True)
+    run = project.filibuster("run", "--snapshot", "--restart-session", *options)
+    return run.test["start"]["way"], len((project.directory / "seen").read_text().splitlines())
+
+
+def test_each_execution_writes_the_counts_of_gcov(project):
+    source = project.write("covered.cc", COVERED.lstrip())
+    line = COVERED.lstrip().splitlines().index('  add_line("seen", std::to_string(getpid()) + " 1");') + 1
+    subprocess.run(["g++", "-std=c++20", "-O0", "--coverage", f"-I{REPOSITORY}", "-o", "covered", source], check=True,
+                   cwd=project.directory)
+    project.write("filibuster.json", application({"command": "exec ./covered"}))
+    for way, options in (("reset", ()), ("forked", ("--no-reset",))):
+        for data in project.directory.glob("*.gcda"):
+            data.unlink()
+        assert executed_with(project, *options)[0] == way
+        executions = len((project.directory / "seen").read_text().splitlines())
+        out = subprocess.run(["gcov", "--json-format", "--stdout", *project.directory.glob("*.gcda")], cwd=project.directory, check=True,
+                             stdout=subprocess.PIPE, text=True).stdout
+        (counts,) = [file["lines"] for file in json.loads(out)["files"] if file["file"].endswith("covered.cc")]
+        assert {one["count"] for one in counts if one["line_number"] == line} == {executions}, counts
+
+
+def test_each_execution_writes_its_data_of_coverage_py(project):
+    pytest.importorskip("coverage", reason="NOT CHECKED: python3-coverage is not installed")
+    project.write("test.py", f"""
+import os, sys, urllib.error, urllib.request
+try:
+    status = urllib.request.urlopen(os.environ["FRONT"], timeout=30).status
+except urllib.error.HTTPError as error:
+    status = error.code
+with open("seen", "a") as file:
+    file.write(f"{{os.getpid()}} 1\\n")
+if status != 200:
+    print("only with faults")
+sys.exit(0 if status in (200, 503) else 3)
+""".lstrip())
+    project.write("filibuster.json", application({"command": f"exec {PYTHON} -m coverage run -p --branch test.py"}))
+    lines = []
+    for way, options in (("reset", ()), ("forked", ("--no-reset",))):
+        for data in project.directory.glob(".coverage*"):
+            data.unlink()
+        found, executions = executed_with(project, *options)
+        assert found == way
+        # The name of a file ends in the process and six digits that are drawn, so that one name may be used twice.
+        files = list(project.directory.glob(".coverage.*"))
+        assert executions - 1 <= len(files) <= executions, files
+        subprocess.run([PYTHON, "-m", "coverage", "combine", "-q"], cwd=project.directory, check=True)
+        subprocess.run([PYTHON, "-m", "coverage", "json", "-q", "-o", "covered.json"], cwd=project.directory, check=True)
+        file = json.loads((project.directory / "covered.json").read_text())["files"]["test.py"]
+        lines.append((file["executed_lines"], file["missing_lines"], file["executed_branches"]))
+    assert lines[0] == lines[1] and lines[0][1] == [], lines
+
+
+# --- very many executions ------------------------------------------------------------------------------------------
+
+# What a test can see of itself, after its answer and before its end, at which it leaves a bit more of each.
+COUNTING = """
+import json, os, random, resource, sys, threading, time, urllib.error, urllib.request
+kept = []
+try:
+    status = urllib.request.urlopen(os.environ["FRONT"], timeout=30).status
+except urllib.error.HTTPError as error:
+    status = error.code
+numbers = os.sched_getaffinity(0), os.getpriority(os.PRIO_PROCESS, 0), os.umask(0o22), os.getcwd(), os.getpgid(0) == os.getpid()
+limits = [resource.getrlimit(getattr(resource, name)) for name in sorted(vars(resource)) if name.startswith("RLIMIT_")]
+size, resident = map(int, open("/proc/self/statm").read().split()[:2])
+mappings = sum(1 for _ in open("/proc/self/maps"))
+seen = {"size": size, "mappings": mappings, "descriptors": len(os.listdir("/proc/self/fd")), "threads": threading.active_count(),
+        "tasks": len(os.listdir("/proc/self/task")), "environment": hash(tuple(sorted(os.environ.items()))), "drawn": random.random(),
+        "numbers": repr(numbers), "limits": repr(limits), "kept": len(kept)}
+with open("seen", "a") as file:
+    file.write(json.dumps([os.getpid(), time.monotonic(), resident, seen]) + "\\n")
+kept += [bytearray(1 << 20), open("test.py")]
+os.environ["LEFT"] = "behind"
+sys.exit(0 if status in (200, 503) else 3)
+"""
+
+
+@pytest.mark.whole
+def test_nothing_grows_in_ten_thousand_executions(project):
+    """They take about two minutes. A snapshot is made anew every few seconds, so that a process serves some hundred of them."""
+    project.write("test.py", COUNTING.lstrip())
+    services = [relay("a"), relay("b"), relay("front", "a", "b", options="--tolerate 2 --timeout 0")]
+    test = {"name": "front", "env": {"FRONT": url("front")}, "command": f"exec {PYTHON} test.py"}
+    inject = [f"status:{status}" for status in range(400, 500)]
+    project.write("filibuster.json", config(services, [test], faults=[{"on": {"caller": "front"}, "inject": inject}]))
+    run = project.filibuster("run", "--snapshot", "--no-reduction", timeout=1200)
+    assert run.exit_code == 0 and run.executed > 10_000 and run.test["start"]["way"] == "reset", run
+    processes = collections.defaultdict(list)
+    for line in (project.directory / "seen").read_text().splitlines():
+        pid, *row = json.loads(line)
+        processes[pid].append(row)
+    assert max(map(len, processes.values())) > 100, {pid: len(rows) for pid, rows in processes.items()}
+    for rows in processes.values():
+        times, resident, seen = zip(*rows, strict=True)
+        assert all(one == seen[0] for one in seen), seen
+        assert sorted(times) == list(times)
+        # The first execution brings in pages of files, which stay.
+        assert len(rows) < 3 or max(resident) - resident[1] < 64, resident
