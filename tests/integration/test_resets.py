@@ -92,6 +92,8 @@ PROCESSES, STATUS = "processes", "/proc/self/status"
     whole("hidden-dropped", "memory"),
     whole("file-unmapped", "a mapping of a file is gone"),
     whole("advice", "MADV_DONTFORK"),
+    # The kernel shows a guard of memory as it shows what is swapped out.
+    whole("guard", "swapped out"),
     whole("child-left", PROCESSES),
     whole("child-exec", PROCESSES),
     whole("exec", "it ended without exit(3)"),

@@ -276,6 +276,21 @@ struct FileUnmapped : Hazard {
   void leave(int) override { munmap(memory, 4 * kPage); }
 };
 
+// Pages that nobody has touched before 'go', and that nobody may touch afterwards.
+struct Guard : Hazard {
+  static constexpr int kInstall = 102;  // MADV_GUARD_INSTALL
+  char* memory = new_pages(kBytes);
+  std::string find() override {
+    return leak_if(write(open("/dev/null", O_WRONLY | O_CLOEXEC), memory, 1) != 1 ||
+                       syscall(SYS_getrandom, memory, 1, 0) != 1,
+                   "a guard");
+  }
+  void leave(int) override {
+    need(madvise(memory + kPage, kBytes - kPage, kInstall) == 0, "this kernel has no guards");
+    madvise(memory, kPage, kInstall);
+  }
+};
+
 struct WipeOnFork : Hazard {
   void prepare() override {
     check(madvise(new_pages(kBytes), kBytes, MADV_WIPEONFORK) == 0, "madvise");
@@ -777,6 +792,7 @@ struct Entry {
     {"private-file-dropped", make<PrivateFileDropped>},
     {"file-unmapped", make<FileUnmapped>},
     {"advice", make<Advice>},
+    {"guard", make<Guard>},
     {"wipe-on-fork", make<WipeOnFork>},
     {"dont-fork", make<DontFork>},
     {"huge-pages", make<HugePages>},
