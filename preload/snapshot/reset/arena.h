@@ -92,6 +92,6 @@ struct Arena {
 };
 
 // Notes why, once. Returns false.
-bool refuse(Arena* arena, NotReset refusal, const char* why, const char* detail = "");
+bool refuse(Arena* arena, NotReset refusal, const char* why);
 
 }  // namespace filibuster::preload::reset

@@ -79,6 +79,26 @@ void remove_new(const Mapping& now, uint64_t from, uint64_t to) {
     raw::call(SYS_munmap, static_cast<long>(from), static_cast<long>(to - from));
 }
 
+// Calls visit(mapping, other, from, to) for each piece [from, to) of the mappings of `list` that one mapping of `others` covers, or that
+// none does (nullptr), until it returns false.
+template <typename Visit>
+bool each_piece(const MappingList& list, const MappingList& others, const Visit& visit) {
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < list.count; ++i) {
+    const Mapping& one = list.list[i];
+    for (uint64_t at = one.from; at < one.to;) {
+      while (next < others.count && others.list[next].to <= at) ++next;
+      const Mapping* other = next < others.count ? &others.list[next] : nullptr;
+      const bool covers = other != nullptr && other->from <= at;
+      const uint64_t end =
+          other == nullptr ? one.to : std::min(one.to, covers ? other->to : other->from);
+      if (!visit(one, covers ? other : nullptr, at, end)) return false;
+      at = end;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool read_mappings(MappingList* out) {
@@ -151,43 +171,26 @@ bool give_back_mappings(Arena* arena) {
   const MappingList& before = arena->mappings;
   const MappingList& now = arena->mappings_now;
   // First what is new goes, and what stands in the place of something else.
-  uint32_t b = 0;
-  for (uint32_t n = 0; n < now.count; ++n) {
-    const Mapping& one = now.list[n];
-    for (uint64_t at = one.from; at < one.to;) {
-      while (b < before.count && before.list[b].to <= at) ++b;
-      const bool covered = b < before.count && before.list[b].from <= at;
-      const uint64_t end = std::min(one.to, b == before.count ? one.to
-                                            : covered         ? before.list[b].to
-                                                              : before.list[b].from);
-      if (!covered) {
-        remove_new(one, at, end);
-      } else if (!same_object(before.list[b], one)) {
-        if (!map_again(before.list[b], at, end))
-          return refuse(arena, NotReset::kOnce, "a mapping has another file now");
-      } else if (before.list[b].rights != one.rights) {
-        if (failed(raw::call(SYS_mprotect, static_cast<long>(at), static_cast<long>(end - at),
-                             before.list[b].rights)))
-          return refuse(arena, NotReset::kOnce, "a mapping has other rights now");
-      }
-      at = end;
-    }
-  }
-  uint32_t n = 0;
-  for (b = 0; b < before.count; ++b) {
-    const Mapping& one = before.list[b];
-    for (uint64_t at = one.from; at < one.to;) {
-      while (n < now.count && now.list[n].to <= at) ++n;
-      const bool covered = n < now.count && now.list[n].from <= at;
-      const uint64_t end = std::min(one.to, n == now.count ? one.to
-                                            : covered      ? now.list[n].to
-                                                           : now.list[n].from);
-      if (!covered && !map_again(one, at, end))
-        return refuse(arena, NotReset::kOnce, "a mapping of a file is gone");
-      at = end;
-    }
-  }
-  return true;
+  const bool removed = each_piece(
+      now, before, [&](const Mapping& one, const Mapping* was, uint64_t from, uint64_t to) {
+        if (was == nullptr) {
+          remove_new(one, from, to);
+          return true;
+        }
+        if (!same_object(*was, one))
+          return map_again(*was, from, to) ||
+                 refuse(arena, NotReset::kOnce, "a mapping has another file now");
+        return was->rights == one.rights ||
+               !failed(raw::call(SYS_mprotect, static_cast<long>(from),
+                                 static_cast<long>(to - from), was->rights)) ||
+               refuse(arena, NotReset::kOnce, "a mapping has other rights now");
+      });
+  return removed &&
+         each_piece(before, now,
+                    [&](const Mapping& one, const Mapping* is, uint64_t from, uint64_t to) {
+                      return is != nullptr || map_again(one, from, to) ||
+                             refuse(arena, NotReset::kOnce, "a mapping of a file is gone");
+                    });
 }
 
 }  // namespace filibuster::preload::reset

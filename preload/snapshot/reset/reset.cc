@@ -28,9 +28,12 @@ constinit TellEnded g_tell_ended = nullptr;
 // The first resets are compared byte by byte, and one in so many of those that follow.
 constexpr uint32_t kComparedFirst = 3, kComparedEvery = 100;
 
-long block_all_signals() {
-  const uint64_t all = ~uint64_t{0};
-  return raw::call(SYS_rt_sigprocmask, SIG_SETMASK, raw::address_of(&all), 0, sizeof all);
+// Gives the mask until now.
+uint64_t set_signal_mask(uint64_t mask) {
+  uint64_t before = 0;
+  raw::call(SYS_rt_sigprocmask, SIG_SETMASK, raw::address_of(&mask), raw::address_of(&before),
+            sizeof mask);
+  return before;
 }
 
 uint64_t inode_of(int fd) {
@@ -223,13 +226,11 @@ void reset_or_end(void* argument) {
 
 }  // namespace
 
-bool refuse(Arena* arena, NotReset refusal, const char* why, const char* detail) {
+bool refuse(Arena* arena, NotReset refusal, const char* why) {
   if (arena->refusal != NotReset::kNot) return false;
   arena->refusal = refusal;
   size_t size = 0;
-  for (const char* part : {why, detail}) {
-    while (*part != '\0' && size + 1 < sizeof arena->why) arena->why[size++] = *part++;
-  }
+  for (; why[size] != '\0' && size + 1 < sizeof arena->why; ++size) arena->why[size] = why[size];
   arena->why[size] = '\0';
   return false;
 }
@@ -288,11 +289,12 @@ void exit_or_reset(int status, void (*tell_ended)(const Arena& arena)) {
     return;
   // What exit(3) does after this, and does not do for a process that goes on.
   std::fflush(nullptr);
-  block_all_signals();
+  const uint64_t mask = set_signal_mask(~uint64_t{0});
   arena->status = status & 0xff;
   g_tell_ended = tell_ended;
   if (can_be_reset(arena))
     filibuster_on_stack(arena->stack + sizeof arena->stack, reset_or_end, arena);
+  set_signal_mask(mask);  // it ends as any other
 #else
   (void)status, (void)tell_ended;
 #endif
