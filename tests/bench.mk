@@ -85,9 +85,10 @@ bench-run:
 
 # What forking the test saves. Apart from `bench`, since it explores for half an hour.
 .PHONY: snapshot-bench
-snapshot-bench: test-deps  ## executions a second with snapshots beside plain starts, and an execution beside the body of its test (about 40 minutes)
+snapshot-bench: test-deps  ## executions a second with snapshots beside plain starts, beside the body of its test, and on two lanes (about 70 minutes)
 	@$(MAKE) --no-print-directory -j$(JOBS) all corpus
 	-@$(PYTHON) tests/bench/reset_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD)
+	-@$(PYTHON) tests/bench/lanes_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD)
 	@$(PYTHON) tests/bench/snapshot_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) --whole
 
 # The figures of report.html. Apart from `bench`, since a browser is needed and nothing of the rest.

@@ -1,6 +1,7 @@
 #include "daemon/explore/lane_pool.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace filibuster {
 namespace {
@@ -69,9 +70,42 @@ bool LanePool::is_held(const Worker& worker) const {
   return hold_all_ > 0 || (worker.number == 0 && hold_first_ > 0);
 }
 
-// Precondition: mutex_ is held.
+// Precondition of all that follow but work(): mutex_ is held.
+// The number of lanes in use before this one.
+uint32_t LanePool::rank(const Worker& worker) const {
+  return static_cast<uint32_t>(
+      std::count_if(workers_.begin(), workers_.end(), [&](const auto& one) {
+        return one->number < worker.number && one->state != Worker::State::kGone;
+      }));
+}
+
+bool LanePool::may_begin(const Worker& worker) const {
+  return !is_held(worker) && (!trial_ || rank(worker) < trial_->allowed());
+}
+
+void LanePool::begin_trial() {
+  const auto ready = [](const auto& one) {
+    return one->state == Worker::State::kIdle || one->state == Worker::State::kBusy;
+  };
+  if (trial_ || lost_lane_ || !std::all_of(workers_.begin(), workers_.end(), ready)) return;
+  const auto busy = std::count_if(workers_.begin(), workers_.end(), [](const auto& one) {
+    return one->state == Worker::State::kBusy;
+  });
+  trial_.emplace(static_cast<uint32_t>(workers_.size()), static_cast<uint32_t>(busy));
+}
+
+void LanePool::tell_trial(void (LaneTrial::*what)(double)) {
+  if (!trial_) return;
+  using Seconds = std::chrono::duration<double>;
+  const size_t decided = trial_->decisions().size();
+  (*trial_.*what)(Seconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+  if (trial_->decisions().size() > decided) problems_.push_back(trial_->decisions().back());
+}
+
 void LanePool::give_up(Worker* worker, const std::string& why) {
   worker->state = Worker::State::kGone;
+  lost_lane_ = true;
+  trial_.reset();
   problems_.push_back("lane " + std::to_string(worker->number) + " is not used: " + why);
 }
 
@@ -96,7 +130,11 @@ void LanePool::work(Worker* worker) {
       changed_.notify_all();
       continue;
     }
-    if (worker->state != State::kIdle || pending_.empty() || is_held(*worker)) {
+    if (worker->state == State::kIdle && trial_ && rank(*worker) >= trial_->kept()) {
+      worker->state = State::kGivenUp;
+      break;
+    }
+    if (worker->state != State::kIdle || pending_.empty() || !may_begin(*worker)) {
       changed_.wait(lock);
       continue;
     }
@@ -104,11 +142,13 @@ void LanePool::work(Worker* worker) {
     pending_.pop_front();
     running_.push_back(plan);
     worker->state = State::kBusy;
+    tell_trial(&LaneTrial::began);
     const uint64_t epoch = epoch_;
     lock.unlock();
     auto result = worker->run->execute_once(plan, TestStarter::Start::kBest);
     lock.lock();
     worker->state = State::kIdle;
+    tell_trial(&LaneTrial::ended);
     running_.erase(std::find(running_.begin(), running_.end(), plan));
     if (!result && worker->number != 0) {
       // The lane is replaced, and another one runs the plan.
@@ -129,8 +169,12 @@ void LanePool::work(Worker* worker) {
     changed_.notify_all();
   }
   // The snapshots of this lane end with its thread.
+  const bool given_up = worker->state == State::kGivenUp;
   lock.unlock();
   if (worker->own) worker->own->starter().end_snapshots();
+  if (!given_up) return;
+  worker->own.reset();
+  options_.further->give_up(worker->number);
 }
 
 // Lanes that have just come are compared with lane 0 before they run anything.
@@ -146,6 +190,7 @@ void LanePool::compare_new_lanes(std::unique_lock<std::mutex>* lock) {
     options_.further->compared(worker->number, why.empty());
     if (why.empty()) {
       worker->state = Worker::State::kIdle;
+      begin_trial();
     } else {
       give_up(worker.get(), why);
     }
@@ -153,7 +198,6 @@ void LanePool::compare_new_lanes(std::unique_lock<std::mutex>* lock) {
   }
 }
 
-// Precondition of the four that follow: mutex_ is held.
 bool LanePool::is_known(const Plan& plan) const {
   const auto is_it = [&](const auto& entry) { return entry.first == plan; };
   return std::any_of(done_.begin(), done_.end(), is_it) ||
@@ -163,7 +207,7 @@ bool LanePool::is_known(const Plan& plan) const {
 
 bool LanePool::has_idle_lane() const {
   return pending_.empty() && std::any_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
-           return worker->state == Worker::State::kIdle && !is_held(*worker);
+           return worker->state == Worker::State::kIdle && may_begin(*worker);
          });
 }
 
@@ -208,6 +252,7 @@ LanePool::Hold::Hold(LanePool* pool, Which which) : pool_(pool), which_(which) {
   if (pool_ == nullptr) return;
   std::unique_lock lock(pool_->mutex_);
   ++(which_ == Which::kAll ? pool_->hold_all_ : pool_->hold_first_);
+  if (pool_->trial_) pool_->trial_->interrupted();
   pool_->changed_.wait(lock, [&] {
     return std::none_of(pool_->workers_.begin(), pool_->workers_.end(), [&](const auto& worker) {
       const bool concerned = which_ == Which::kAll || worker->number == 0;
@@ -230,7 +275,8 @@ LanePool::Hold::~Hold() {
 
 void LanePool::each_further(const std::function<void(Lane&, TestRun&)>& change) {
   for (const auto& worker : workers_) {
-    if (worker->number != 0 && worker->own && worker->state != Worker::State::kGone)
+    if (worker->number != 0 && worker->own && worker->state != Worker::State::kGone &&
+        worker->state != Worker::State::kGivenUp)
       change(*worker->lane, *worker->own);
   }
 }
@@ -252,7 +298,8 @@ uint32_t LanePool::lanes_used() const {
   const std::lock_guard lock(mutex_);
   return static_cast<uint32_t>(
       std::count_if(workers_.begin(), workers_.end(), [](const auto& worker) {
-        return worker->state == Worker::State::kIdle || worker->state == Worker::State::kBusy;
+        return worker->state == Worker::State::kIdle || worker->state == Worker::State::kBusy ||
+               worker->state == Worker::State::kGivenUp;
       }));
 }
 

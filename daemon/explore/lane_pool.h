@@ -1,7 +1,8 @@
 // Executions on several lanes. The search stays in its order, as on one lane: it asks for one execution
 // after the other. Meanwhile the lanes run what stands next in it ("ahead"). When the search comes to such
 // an execution, its result is there. A result that the search never asks for is thrown away and counted. So
-// findings, verdicts and counts do not depend on the number of lanes.
+// findings, verdicts and counts do not depend on the number of lanes. Lanes that make nothing faster are
+// given up (lane_trial.h).
 //
 // One thread for each lane runs executions, and nothing else: the search, the store and the session belong
 // to the thread that owns the pool, which alone calls the public functions.
@@ -18,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/explore/lane_trial.h"
 #include "daemon/explore/test_run.h"
 #include "daemon/lane/lane_set.h"
 
@@ -70,14 +72,22 @@ class LanePool {
 
   // Waits for the lanes that are starting, and compares them.
   void compare_all();
-  uint32_t lanes_used() const;
+  uint32_t lanes_used()
+      const;  // those among them that were given up, since they made nothing faster
   uint64_t thrown_away() const;
   // Why lanes are not used any more, a line each.
   std::vector<std::string> problems() const;
 
  private:
   struct Worker {
-    enum class State { kStarting, kToCompare, kIdle, kBusy, kGone } state = State::kStarting;
+    enum class State {
+      kStarting,
+      kToCompare,
+      kIdle,
+      kBusy,
+      kGone,
+      kGivenUp
+    } state = State::kStarting;
     uint32_t number = 0;
     Lane* lane = nullptr;
     TestConfig test;
@@ -90,11 +100,15 @@ class LanePool {
   void work(Worker* worker);
   Result<void> start(Worker* worker);
   bool is_held(const Worker& worker) const;
+  uint32_t rank(const Worker& worker) const;
+  bool may_begin(const Worker& worker) const;
   bool is_known(const Plan& plan) const;
   bool has_idle_lane() const;
   Result<void> look_ahead(const Ahead& ahead, size_t most, std::unique_lock<std::mutex>* lock);
   void give_up(Worker* worker, const std::string& why);
   void compare_new_lanes(std::unique_lock<std::mutex>* lock);
+  void begin_trial();
+  void tell_trial(void (LaneTrial::*what)(double));
 
   const Options options_;
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -107,6 +121,8 @@ class LanePool {
   uint64_t epoch_ = 0;  // advances when results are forgotten
   uint64_t finished_ = 0, asked_ = 0;
   bool stopping_ = false;
+  std::optional<LaneTrial> trial_;  // since all lanes were compared, until one is lost
+  bool lost_lane_ = false;
   std::vector<std::string> problems_;
 };
 

@@ -44,8 +44,8 @@ TestConfig test_of_lane(const TestConfig& test, const SessionLane& first, const 
   return out;
 }
 
-LaneSet::LaneSet(const Lane::Options& options, EventSink sink, OnHub on_hub)
-    : options_(options), sink_(std::move(sink)), on_hub_(std::move(on_hub)) {}
+LaneSet::LaneSet(const Lane::Options& options, uint32_t lanes, EventSink sink, OnHub on_hub)
+    : options_(options), sink_(std::move(sink)), on_hub_(std::move(on_hub)), useful_(lanes) {}
 
 LaneSet::~LaneSet() {
   for (auto& [number, lane] : lanes_) {
@@ -107,6 +107,19 @@ void LaneSet::drop(uint32_t number) {
   }
   on_hub_(number, nullptr);
   lane->stop_services();
+}
+
+void LaneSet::give_up(uint32_t number) {
+  {
+    const std::lock_guard lock(mutex_);
+    useful_ = std::min(useful_, number);
+  }
+  drop(number);
+}
+
+uint32_t LaneSet::useful() const {
+  const std::lock_guard lock(mutex_);
+  return useful_;
 }
 
 }  // namespace filibuster

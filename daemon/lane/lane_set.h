@@ -30,7 +30,8 @@ class LaneSet {
   // Called when a lane has come, and with null when it has gone.
   using OnHub = std::function<void(uint32_t lane, std::shared_ptr<AgentHub> hub)>;
   // `options` are those of lane 0, `sink` takes warnings; it is called from several threads.
-  LaneSet(const Lane::Options& options, EventSink sink, OnHub on_hub);
+  // At most so many `lanes`, lane 0 among them.
+  LaneSet(const Lane::Options& options, uint32_t lanes, EventSink sink, OnHub on_hub);
   LaneSet(const LaneSet&) = delete;
   LaneSet& operator=(const LaneSet&) = delete;
   ~LaneSet();  // stops what still runs
@@ -44,6 +45,10 @@ class LaneSet {
   std::vector<uint32_t> equal_lanes() const;
   // Stops the lane; get() starts another one with that number.
   void drop(uint32_t number);
+  // Stops the lane for good: it and those of higher numbers make nothing faster here.
+  void give_up(uint32_t number);
+  // How many lanes a test may use, lane 0 among them.
+  uint32_t useful() const;
 
  private:
   Lane::Options options_;
@@ -52,6 +57,7 @@ class LaneSet {
   mutable std::mutex mutex_;
   std::map<uint32_t, std::unique_ptr<Lane>> lanes_;
   std::set<uint32_t> equal_;
+  uint32_t useful_;
 };
 
 }  // namespace filibuster

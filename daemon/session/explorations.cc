@@ -107,7 +107,7 @@ Exploration Explorations::explore(Lane* lane, size_t number) {
     session.deadline = now + (*options_.end - now) / static_cast<int64_t>(rounds);
   }
   if (side_by_side_.empty()) {
-    session.lanes = options_.lanes;
+    session.lanes = options_.further == nullptr ? 1 : options_.further->useful();
     session.further_lanes = options_.further;
     session.compare_lanes = request.tests.size() > options_.lanes;
   } else {

@@ -287,7 +287,7 @@ std::unique_ptr<LaneSet> Session::make_further_lanes(const Lane::Options& option
          "): findings hold only if executions on it do not disturb one another");
   lanes_ = lanes;
   return std::make_unique<LaneSet>(
-      options, [this](nlohmann::json event) { events_.tell(std::move(event)); },
+      options, lanes, [this](nlohmann::json event) { events_.tell(std::move(event)); },
       [this](uint32_t lane, std::shared_ptr<AgentHub> hub) {
         const std::lock_guard lock(mutex_);
         if (hub)

@@ -137,6 +137,17 @@ def test_a_lane_that_does_not_start_is_not_used(project):
     assert any("lane 1 is not used" in note for note in run.test["notes"]), run
 
 
+def test_lanes_that_make_nothing_faster_are_given_up(project):
+    """An execution that meets another one waits for it, and then lasts longer. (Lanes are measured for four seconds.)"""
+    made = application(bounds={"max_faults": 1}, inject=[f"status:{status}" for status in range(400, 500)])
+    [test] = made["tests"]
+    made["tests"] = [{**test, "command": "exec 9> lock; flock -n 9 || { flock 9; sleep 0.05; }; sleep 0.01; " + test["command"]}]
+    project.write("filibuster.json", made)
+    run = project.filibuster("run", "-j", "2")
+    assert any("so 1 lane goes on" in note for note in run.test["notes"]), run
+    assert run.exit_code == 0 and run.executed == 1 + 3 * 100 and run.test["lanes"]["used"] == 2, run
+
+
 def test_nothing_is_left_of_a_killed_daemon(project):
     project.write("filibuster.json", application(meet=2, inject=INJECT[:2]))
     process = project.start("run", "-j", "2", "--json")
