@@ -65,7 +65,7 @@ class Executor final : public CaseRunner {
   // The first execution of the case on any lane; nullopt: there is one lane.
   Result<std::optional<Attempt>> run_on_lanes(const Case& one, CaseSource* source);
   // Why it is of no use to try; "": it may be. And what kind of reason it is.
-  std::string why_no_snapshots(NotForked* kind) const;
+  std::string why_no_snapshots(NotForked* kind);
   Result<std::string> why_forked_differs();
   Result<std::string> attempts_differ(const Attempt& one, const Attempt& other);
 
@@ -78,7 +78,8 @@ class Executor final : public CaseRunner {
   std::unordered_set<Hash128, Hash128Hasher> answers_;  // as lane 0 gives them
   std::unique_ptr<LanePool> pool_;
   std::chrono::milliseconds hang_limit_{0};
-  int ways_compared_ = 0;  // executions that were run both ways
+  int ways_compared_ = 0;    // executions that were run both ways
+  bool pays_later_ = false;  // snapshots, if the search grows
 };
 
 }  // namespace filibuster

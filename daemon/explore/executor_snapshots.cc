@@ -9,15 +9,15 @@
 namespace filibuster {
 namespace {
 
-// A plain start that takes less is not worth the executions that are run both ways.
-constexpr double kLeastStartMs = 25;
+// What the starts of all known executions must take. Less is not worth the executions that are run both ways.
+constexpr double kLeastStartsMs = 400;
 // Without faults: the second one shows whether something that the snapshot made once (a name) is used up.
 constexpr int kForkedReferences = 2;
 // Two children are reset in turn, so that the third one is the first that was reset.
 constexpr int kResetReferences = 4;
 constexpr int kComparedFaults = 3;  // executions with faults, besides each failure that is reported
-constexpr double kSlow = 2;         // seconds
-constexpr char kFew[] = "few executions are to be run";
+constexpr int kReference = 1;
+constexpr double kSlow = 2;  // seconds
 
 bool is_own_call(const RpcRecord& rpc) {
   return rpc.caller == kTestService && (rpc.flags & kRpcEntry) == 0;
@@ -25,13 +25,18 @@ bool is_own_call(const RpcRecord& rpc) {
 
 }  // namespace
 
-std::string Executor::why_no_snapshots(NotForked* kind) const {
+std::string Executor::why_no_snapshots(NotForked* kind) {
   *kind = NotForked::kNotWorthIt;
+  pays_later_ = false;
   if (state_.config.snapshots == Snapshots::kNever) return "snapshots are switched off";
-  const uint64_t open = state_.dispatcher->search().counts().open;
-  if (state_.config.snapshots == Snapshots::kWhereItPays &&
-      open <= kForkedReferences + kComparedFaults)
-    return kFew;
+  // Those that have ended count, too: a search that was long so far will be as long again.
+  const search::SearchCounts counts = state_.dispatcher->search().counts();
+  const uint64_t known = counts.open + counts.executed;
+  const bool asks_price = state_.config.snapshots == Snapshots::kWhereItPays;
+  if (asks_price && known <= kReference + kForkedReferences + kComparedFaults) {
+    pays_later_ = true;
+    return "few executions are to be run";
+  }
   const std::vector<RpcRecord>& rpcs = reference_.record.rpcs;
   const auto first = std::find_if(rpcs.begin(), rpcs.end(), is_own_call);
   if (first == rpcs.end()) {
@@ -49,8 +54,11 @@ std::string Executor::why_no_snapshots(NotForked* kind) const {
   const double ms = static_cast<double>(first->issued_ns -
                                         std::min(first->issued_ns, reference_.record.started_ns)) /
                     1e6;
-  if (state_.config.snapshots == Snapshots::kWhereItPays && ms < kLeastStartMs)
-    return "its first call comes after " + std::to_string(std::lround(ms)) + " ms";
+  if (asks_price && static_cast<double>(known) * ms < kLeastStartsMs) {
+    pays_later_ = true;
+    return "its first call comes after " + std::to_string(std::lround(ms)) +
+           " ms, and few executions are to be run";
+  }
   return "";
 }
 
@@ -102,10 +110,13 @@ Result<void> Executor::begin_snapshots() {
 }
 
 Result<void> Executor::reconsider_snapshots() {
-  // The ways of other lanes were found when they began.
-  if (pool_ || state_.report.why_not_forked != kFew) return {};
-  if (state_.dispatcher->search().counts().open <= kForkedReferences + kComparedFaults) return {};
-  return begin_snapshots();
+  if (!pays_later_) return {};
+  {
+    const LanePool::Hold hold(pool_.get(), LanePool::Hold::Which::kFirstAndStarts);
+    if (auto begun = begin_snapshots(); !begun) return begun;
+  }
+  if (pool_ && run_->starter().way() != Way::kPlain) pool_->find_ways();
+  return {};
 }
 
 void Executor::tell(TestReport* report) {

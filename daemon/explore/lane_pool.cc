@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace filibuster {
 namespace {
@@ -52,6 +53,11 @@ Result<void> LanePool::start(Worker* worker) {
   auto plain = worker->run->settle();
   if (!plain) return plain.error();
   worker->samples.push_back(std::move(plain).value());
+  return find_way(worker);
+}
+
+// Takes a sample in the way that is found.
+Result<void> LanePool::find_way(Worker* worker) {
   if (options_.first->starter().way() == Way::kPlain) return {};
   TestStarter& starter = worker->run->starter();
   if (auto found = starter.find_way(worker->run->limit(), worker->lane->place().wake_fd); !found)
@@ -109,23 +115,31 @@ void LanePool::give_up(Worker* worker, const std::string& why) {
   problems_.push_back("lane " + std::to_string(worker->number) + " is not used: " + why);
 }
 
+void LanePool::begin_anew(Worker* worker, std::unique_lock<std::mutex>* lock) {
+  worker->state = Worker::State::kStarting;
+  worker->starts_now = true;
+  lock->unlock();
+  worker->own.reset();
+  options_.further->drop(worker->number);
+  lock->lock();
+  worker->starts_now = false;
+}
+
 void LanePool::work(Worker* worker) {
   using State = Worker::State;
   std::unique_lock lock(mutex_);
   while (!stopping_ && worker->state != State::kGone) {
-    if (worker->state == State::kStarting) {
+    if (worker->state == State::kStarting && hold_starts_ == 0 && hold_all_ == 0) {
+      worker->starts_now = true;
       lock.unlock();
-      auto started = start(worker);
+      auto started = worker->own ? find_way(worker) : start(worker);
       lock.lock();
+      worker->starts_now = false;
       worker->state = State::kToCompare;
       if (!started && ++worker->starts >= kStarts) {
         give_up(worker, started.error().message);
       } else if (!started) {
-        worker->state = State::kStarting;
-        lock.unlock();
-        worker->own.reset();
-        options_.further->drop(worker->number);
-        lock.lock();
+        begin_anew(worker, &lock);
       }
       changed_.notify_all();
       continue;
@@ -133,6 +147,11 @@ void LanePool::work(Worker* worker) {
     if (worker->state == State::kIdle && trial_ && rank(*worker) >= trial_->kept()) {
       worker->state = State::kGivenUp;
       break;
+    }
+    if (worker->state == State::kIdle && std::exchange(worker->finds_way, false)) {
+      worker->samples.clear();
+      worker->state = State::kStarting;
+      continue;
     }
     if (worker->state != State::kIdle || pending_.empty() || !may_begin(*worker)) {
       changed_.wait(lock);
@@ -156,11 +175,7 @@ void LanePool::work(Worker* worker) {
       if (++worker->starts >= kStarts) {
         give_up(worker, result.error().message);
       } else {
-        worker->state = State::kStarting;
-        lock.unlock();
-        worker->own.reset();
-        options_.further->drop(worker->number);
-        lock.lock();
+        begin_anew(worker, &lock);
       }
     } else if (epoch == epoch_) {
       ++finished_;
@@ -252,15 +267,16 @@ LanePool::Hold::Hold(LanePool* pool, Which which) : pool_(pool), which_(which) {
   if (pool_ == nullptr) return;
   std::unique_lock lock(pool_->mutex_);
   ++(which_ == Which::kAll ? pool_->hold_all_ : pool_->hold_first_);
+  if (which_ == Which::kFirstAndStarts) ++pool_->hold_starts_;
   if (pool_->trial_) pool_->trial_->interrupted();
   pool_->changed_.wait(lock, [&] {
     return std::none_of(pool_->workers_.begin(), pool_->workers_.end(), [&](const auto& worker) {
-      const bool concerned = which_ == Which::kAll || worker->number == 0;
-      return concerned &&
-             (worker->state == Worker::State::kBusy || worker->state == Worker::State::kStarting);
+      const bool held = which_ == Which::kAll || worker->number == 0;
+      return (held && worker->state == Worker::State::kBusy) ||
+             ((held || which_ == Which::kFirstAndStarts) && worker->starts_now);
     });
   });
-  if (which_ == Which::kFirst) return;
+  if (which_ != Which::kAll) return;
   pool_->pending_.clear();
   pool_->done_.clear();
   ++pool_->epoch_;
@@ -270,6 +286,7 @@ LanePool::Hold::~Hold() {
   if (pool_ == nullptr) return;
   const std::lock_guard lock(pool_->mutex_);
   --(which_ == Which::kAll ? pool_->hold_all_ : pool_->hold_first_);
+  if (which_ == Which::kFirstAndStarts) --pool_->hold_starts_;
   pool_->changed_.notify_all();
 }
 
@@ -279,6 +296,18 @@ void LanePool::each_further(const std::function<void(Lane&, TestRun&)>& change) 
         worker->state != Worker::State::kGivenUp)
       change(*worker->lane, *worker->own);
   }
+}
+
+void LanePool::find_ways() {
+  const std::lock_guard lock(mutex_);
+  // What was measured so far were plain starts.
+  trial_.reset();
+  for (const auto& worker : workers_)
+    worker->finds_way = worker->state == Worker::State::kIdle ||
+                        worker->state == Worker::State::kBusy ||
+                        worker->state == Worker::State::kToCompare;
+  workers_.front()->finds_way = false;
+  changed_.notify_all();
 }
 
 void LanePool::compare_all() {

@@ -54,11 +54,11 @@ class LanePool {
   // since what comes late in the search is likelier to be left out of it.
   Result<Attempt> run(const Plan& plan, const Ahead& ahead);
 
-  // Keeps lanes idle as long as it lives, so that the owner may use them: lane 0, or all of them. All:
-  // forgets what was run ahead, too.
+  // Keeps lanes idle as long as it lives, so that the owner may use them: lane 0, lane 0 while no other one starts as it does, or
+  // all of them. All: forgets what was run ahead, too.
   class Hold {
    public:
-    enum class Which { kFirst, kAll };
+    enum class Which { kFirst, kFirstAndStarts, kAll };
     Hold(LanePool* pool, Which which);  // null: does nothing
     ~Hold();
     Hold(const Hold&) = delete;
@@ -70,6 +70,8 @@ class LanePool {
   // Calls `change` for each further lane that is in use. Precondition: all are held.
   void each_further(const std::function<void(Lane&, TestRun&)>& change);
 
+  // Lane 0 has found another way than plain to start the test: so do the others, and are compared again.
+  void find_ways();
   // Waits for the lanes that are starting, and compares them.
   void compare_all();
   uint32_t lanes_used()
@@ -88,6 +90,8 @@ class LanePool {
       kGone,
       kGivenUp
     } state = State::kStarting;
+    bool starts_now = false;
+    bool finds_way = false;  // when it is idle
     uint32_t number = 0;
     Lane* lane = nullptr;
     TestConfig test;
@@ -99,12 +103,14 @@ class LanePool {
   };
   void work(Worker* worker);
   Result<void> start(Worker* worker);
+  Result<void> find_way(Worker* worker);
   bool is_held(const Worker& worker) const;
   uint32_t rank(const Worker& worker) const;
   bool may_begin(const Worker& worker) const;
   bool is_known(const Plan& plan) const;
   bool has_idle_lane() const;
   Result<void> look_ahead(const Ahead& ahead, size_t most, std::unique_lock<std::mutex>* lock);
+  void begin_anew(Worker* worker, std::unique_lock<std::mutex>* lock);
   void give_up(Worker* worker, const std::string& why);
   void compare_new_lanes(std::unique_lock<std::mutex>* lock);
   void begin_trial();
@@ -117,7 +123,7 @@ class LanePool {
   std::deque<Plan> pending_;
   std::vector<Plan> running_;
   std::vector<std::pair<Plan, Result<Attempt>>> done_;
-  int hold_first_ = 0, hold_all_ = 0;
+  int hold_first_ = 0, hold_starts_ = 0, hold_all_ = 0;
   uint64_t epoch_ = 0;  // advances when results are forgotten
   uint64_t finished_ = 0, asked_ = 0;
   bool stopping_ = false;

@@ -148,6 +148,19 @@ def test_lanes_that_make_nothing_faster_are_given_up(project):
     assert run.exit_code == 0 and run.executed == 1 + 3 * 100 and run.test["lanes"]["used"] == 2, run
 
 
+def test_lanes_begin_to_fork_the_test_when_that_pays(project):
+    """Five executions are few. Each of them brings further ones."""
+    names = "abcde"
+    services = [*map(relay, names), relay("front", *names, options="--tolerate 5")]
+    made = config(services, [probe(url("front"), python=True)], faults=[{"on": {"caller": "front"}, "inject": ["503"]}], bounds={"max_faults": 3})
+    project.write("filibuster.json", made)
+    plain = project.filibuster("run", "--restart-session", "--reduce", "off", "--no-snapshot")
+    run = project.filibuster("run", "--restart-session", "--reduce", "off", "-j", "2")
+    assert run.test["start"]["way"] == "reset" and run.test["lanes"]["used"] == 2, run
+    assert not any("lane" in note for note in run.test["notes"]), run
+    assert run.executed == 1 + 5 + 10 + 10 and shown(run) == shown(plain), run
+
+
 def test_nothing_is_left_of_a_killed_daemon(project):
     project.write("filibuster.json", application(meet=2, inject=INJECT[:2]))
     process = project.start("run", "-j", "2", "--json")

@@ -106,9 +106,8 @@ TEST(LaneTrial, HalvesUntilLanesAreOfUse) {
 
 TEST(LaneTrial, KeepsLanesThatWait) {
   // Every third execution waits for two seconds, and the others compute on the only processor.
-  Machine machine(2, [](uint32_t number, uint32_t busy) {
-    return number % 3 == 0 ? 2.0 : 0.05 * busy;
-  });
+  Machine machine(
+      2, [](uint32_t number, uint32_t busy) { return number % 3 == 0 ? 2.0 : 0.05 * busy; });
   machine.run(300);
   EXPECT_EQ(machine.trial.kept(), 2u);
 }
