@@ -33,8 +33,7 @@ class Dispatcher {
     double seconds_left = 0;  // 0: nothing can be said
   };
 
-  // Begins the search of `store`, or goes on with it. With a deadline, executions that meet `suspects` come
-  // first. All arguments but the deadline must outlive the dispatcher.
+  // Begins the search of `store`, or goes on with it. Executions that meet `suspects` come earlier. All arguments but the deadline must outlive the dispatcher.
   static Result<std::unique_ptr<Dispatcher>> open(const Config& config,
                                                   std::optional<Clock::time_point> deadline,
                                                   const Suspects& suspects,

@@ -68,9 +68,7 @@ class OpenExecutions {
   void add_set(AbstractId id, size_t faults, size_t rank) { sets_[{faults, rank}].push_back(id); }
   SingleFaults& singles() { return singles_; }
 
-  bool empty() const {
-    return last_.empty() && next_.empty() && singles_.empty() && sets_.empty();
-  }
+  bool empty() const { return last_.empty() && next_.empty() && singles_.empty() && sets_.empty(); }
   AbstractId take(bool oldest);  // precondition: !empty()
 
   // In the order of take(), if nothing is added meanwhile; `visit` returns whether to go on.
