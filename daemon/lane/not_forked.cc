@@ -28,7 +28,8 @@ std::string_view remedy_for(NotForked why) {
     case NotForked::kUnseen:
       return "`filibuster doctor -- PROGRAM` says whether the library enters the program of the test";
     case NotForked::kDiffers:
-      return "draw what is used up by an execution (a name, an id) after the first call";
+      return "do after the first call what each execution needs for itself: read the clock, make a "
+             "temporary folder, draw a name or an id that is used up";
     case NotForked::kUnknown:
     case NotForked::kNotWorthIt:
       break;
