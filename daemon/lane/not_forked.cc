@@ -24,7 +24,8 @@ std::string_view remedy_for(NotForked why) {
       return "begin with that after the first call";
     case NotForked::kAnotherProcess:
       return "have the command start that program itself, in a text for the shell with `exec` before it; "
-             "a folder can stand in \"directory\", variables in \"env\"";
+             "a folder can stand in \"directory\", variables in \"env\". Of a test runner, switch its "
+             "workers off (pytest -n 0, node test.js)";
     case NotForked::kUnseen:
       return "`filibuster doctor -- PROGRAM` says whether the library enters the program of the test";
     case NotForked::kDiffers:
