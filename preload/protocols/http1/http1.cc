@@ -6,12 +6,15 @@
 #include <utility>
 
 #include "preload/inject/inject.h"
+#include "preload/os/pool.h"
 #include "preload/protocols/http2/http2.h"
 #include "preload/rpc/fields.h"
 #include "preload/stream/recognition.h"
 
 namespace filibuster::preload {
 namespace {
+
+Pool<http1::RequestTexts, 16, 4096> g_request_texts;  // as many as there are connections
 
 // Asks for "GET /path HTTP/1.1\r\n", because a method alone may also stand in the middle of a body.
 bool has_whole_request_line(std::string_view bytes) {
@@ -110,6 +113,34 @@ bool looks_like_requests(Connection& c, Pieces pieces, size_t size) {
   return false;
 }
 
+// --- the memory of a request -----------------------------------------------------------------------
+
+http1::ParseState Http1::feed_requests(Connection& c, const char* data, size_t size) {
+  if (texts == nullptr) {
+    texts = g_request_texts.take();
+    requests.use(texts);
+  }
+  if (texts == nullptr) {
+    give_up(c, NotInterposedReason::kTableFull);
+    return requests.state();
+  }
+  const http1::ParseState state = requests.feed(data, size);
+  if (!requests.in_message()) give_back_texts();
+  return state;
+}
+
+bool Http1::skip_request_body(uint64_t size) {
+  const http1::ParseState state = requests.skip_body(size);
+  if (!requests.in_message()) give_back_texts();
+  return state != http1::ParseState::kInvalid;
+}
+
+void Http1::give_back_texts() {
+  if (texts == nullptr) return;
+  g_request_texts.give(std::exchange(texts, nullptr));
+  requests.use(texts);
+}
+
 // --- a client's requests -------------------------------------------------------------------------
 
 void Http1::offered(Connection& c, const Offer& offer, uint64_t from) {
@@ -126,7 +157,7 @@ void Http1::offered(Connection& c, const Offer& offer, uint64_t from) {
                       feed_base = from;
                       if (requests.state() == http1::ParseState::kStart) message_start = from;
                       from += size;
-                      const http1::ParseState state = requests.feed(part, size);
+                      const http1::ParseState state = feed_requests(c, part, size);
                       if (state == http1::ParseState::kInvalid)
                         give_up(c, NotInterposedReason::kUnknownProtocol);
                       return c.state.is_followed() && state != http1::ParseState::kUpgraded;
@@ -174,8 +205,7 @@ bool Http1::waits_for_its_fault(const Connection&) const {
 bool Http1::skipped(Connection&, uint64_t size) {
   if (fields != nullptr) request_unseen(fields);
   feed_base = connection->wire.fed + size;
-  return requests.state() == http1::ParseState::kBody &&
-         requests.skip_body(size) != http1::ParseState::kInvalid;
+  return requests.state() == http1::ParseState::kBody && skip_request_body(size);
 }
 
 // --- bytes that went by unchanged ----------------------------------------------------------------
@@ -193,7 +223,7 @@ void Http1::observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size
   pieces.each(0, size, [&](const char* part, size_t bytes) {
     size_t mine = 0;
     if (next == this) {
-      state = parser.feed(part, bytes);
+      state = of_requests ? feed_requests(c, part, bytes) : responses.feed(part, bytes);
       next = c.protocol();
       mine = next == this ? bytes : upgraded_at;
     }
@@ -223,9 +253,9 @@ bool Http1::unseen(Connection&, Traffic traffic, size_t size) {
   const Exchange* x = of_requests ? current : exchanges.front();
   if (x != nullptr && of_requests && x->incoming != nullptr) incoming_body_unseen(x->incoming);
   if (x != nullptr && !of_requests && x->fields != nullptr) response_unseen(x->fields);
-  http1::MessageParser& parser = of_requests ? requests : responses;
-  return parser.state() == http1::ParseState::kBody &&
-         parser.skip_body(size) != http1::ParseState::kInvalid;
+  if (of_requests) return requests.state() == http1::ParseState::kBody && skip_request_body(size);
+  return responses.state() == http1::ParseState::kBody &&
+         responses.skip_body(size) != http1::ParseState::kInvalid;
 }
 
 bool Http1::is_idle(const Connection& c) const {

@@ -82,12 +82,22 @@ struct Http1 final : Followed {
   void settle(Connection& c) override;
   void end_silence(Connection& c) override;
   void adopt_in_child(Connection& c) override;
+  void free(Connection&) override { give_back_texts(); }
+
+  // Gives `requests` these bytes. It has its texts while it is within a request. If there is no memory for them, the
+  // connection is given up.
+  http1::ParseState feed_requests(Connection& c, const char* data, size_t size);
+  // False: no body of a request is so long.
+  bool skip_request_body(uint64_t size);
+  void give_back_texts();
 
   Connection* const connection;
   RequestEvents request_events{this};
   ResponseEvents response_events{this};
-  http1::MessageParser requests{http1::Direction::kRequests, &request_events};
-  http1::MessageParser responses{http1::Direction::kResponses, &response_events};
+  http1::RequestTexts* texts = nullptr;
+  http1::MessageParser requests{texts, &request_events};
+  http1::Outstanding outstanding;
+  http1::MessageParser responses{&outstanding, &response_events};
   ExchangeQueue exchanges;
   ReceiveGate receives;
   bool keeps_readers_out = false;  // owner of the request flow: `receives` is closed for a fault
@@ -99,7 +109,7 @@ struct Http1 final : Followed {
   uint64_t feed_base = 0;  // of the first byte of the current feed
   uint64_t message_start = 0;
   bool decided = false;     // outgoing_begin was called for it
-  http1::MessageHead head;  // views into the parser; valid until the next message begins
+  http1::MessageHead head;  // views into `texts`; valid until the message is complete
   char sample[kBodySample];
   uint16_t sample_size = 0;
   RequestFields* fields = nullptr;        // owned until it is decided
