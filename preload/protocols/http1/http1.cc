@@ -115,30 +115,24 @@ bool looks_like_requests(Connection& c, Pieces pieces, size_t size) {
 
 // --- the memory of a request -----------------------------------------------------------------------
 
-http1::ParseState Http1::feed_requests(Connection& c, const char* data, size_t size) {
-  if (texts == nullptr) {
-    texts = g_request_texts.take();
-    requests.use(texts);
-  }
-  if (texts == nullptr) {
-    give_up(c, NotInterposedReason::kTableFull);
-    return requests.state();
-  }
-  const http1::ParseState state = requests.feed(data, size);
-  if (!requests.in_message()) give_back_texts();
-  return state;
-}
-
-bool Http1::skip_request_body(uint64_t size) {
-  const http1::ParseState state = requests.skip_body(size);
-  if (!requests.in_message()) give_back_texts();
-  return state != http1::ParseState::kInvalid;
+bool Http1::take_texts(Connection& c) {
+  if (texts != nullptr) return true;
+  texts = g_request_texts.take();
+  requests.use(texts);
+  if (texts == nullptr) give_up(c, NotInterposedReason::kTableFull);
+  return texts != nullptr;
 }
 
 void Http1::give_back_texts() {
   if (texts == nullptr) return;
   g_request_texts.give(std::exchange(texts, nullptr));
   requests.use(texts);
+}
+
+bool Http1::skip_request_body(uint64_t size) {
+  const http1::ParseState state = requests.skip_body(size);
+  leave_texts();
+  return state != http1::ParseState::kInvalid;
 }
 
 // --- a client's requests -------------------------------------------------------------------------
@@ -152,16 +146,18 @@ void Http1::offered(Connection& c, const Offer& offer, uint64_t from) {
   if (from == 0 && requests.state() == http1::ParseState::kStart &&
       !looks_like_requests(c, offer.pieces, static_cast<size_t>(offer.end - offer.base)))
     return;
+  if (!take_texts(c)) return;
   offer.pieces.each(static_cast<size_t>(from - offer.base), SIZE_MAX,
                     [&](const char* part, size_t size) {
                       feed_base = from;
                       if (requests.state() == http1::ParseState::kStart) message_start = from;
                       from += size;
-                      const http1::ParseState state = feed_requests(c, part, size);
+                      const http1::ParseState state = requests.feed(part, size);
                       if (state == http1::ParseState::kInvalid)
                         give_up(c, NotInterposedReason::kUnknownProtocol);
                       return c.state.is_followed() && state != http1::ParseState::kUpgraded;
                     });
+  leave_texts();
 }
 
 Released Http1::release(Connection& c, int fd, const Offer& offer, Sending sending) {
@@ -217,13 +213,14 @@ void Http1::observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size
   if (parser.state() == http1::ParseState::kStart &&
       !may_begin(c, *this, fd, of_requests, pieces, size))
     return;
+  if (of_requests && !take_texts(c)) return;
   if (!of_requests) announce(*this);
   http1::ParseState state = parser.state();
   Followed* next = this;
   pieces.each(0, size, [&](const char* part, size_t bytes) {
     size_t mine = 0;
     if (next == this) {
-      state = of_requests ? feed_requests(c, part, bytes) : responses.feed(part, bytes);
+      state = parser.feed(part, bytes);
       next = c.protocol();
       mine = next == this ? bytes : upgraded_at;
     }
@@ -235,6 +232,7 @@ void Http1::observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size
     return state != http1::ParseState::kInvalid && state != http1::ParseState::kUpgraded &&
            c.state.is_followed();
   });
+  if (of_requests) leave_texts();
   if (next != this) return;
   if (!of_requests && c.role == Role::kClient) {
     const bool within = state == http1::ParseState::kBody;

@@ -84,12 +84,15 @@ struct Http1 final : Followed {
   void adopt_in_child(Connection& c) override;
   void free(Connection&) override { give_back_texts(); }
 
-  // Gives `requests` these bytes. It has its texts while it is within a request. If there is no memory for them, the
-  // connection is given up.
-  http1::ParseState feed_requests(Connection& c, const char* data, size_t size);
+  // Called before `requests` is fed. False: there is no memory, and the connection was given up.
+  bool take_texts(Connection& c);
+  // Called afterwards: only a parser that is within a request keeps its texts.
+  void leave_texts() {
+    if (!requests.in_message()) give_back_texts();
+  }
+  void give_back_texts();
   // False: no body of a request is so long.
   bool skip_request_body(uint64_t size);
-  void give_back_texts();
 
   Connection* const connection;
   RequestEvents request_events{this};
