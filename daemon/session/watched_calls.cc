@@ -122,6 +122,11 @@ void WatchedCalls::keep_tree(const ExecutionRecord& record) {
   tree_ = tree_text(tree, /*indexes=*/false);
 }
 
+void WatchedCalls::begin_next(const ExecutionRecord& last) {
+  told_.clear();
+  for (const RpcRecord& rpc : last.rpcs) cut_off_ += rpc.open ? 1 : 0;
+}
+
 void WatchedCalls::end_interval(double seconds) {
   for (auto& [key, site] : sites_) {
     site.rate = seconds > 0 ? static_cast<double>(site.in_interval) / seconds : 0;
@@ -172,6 +177,9 @@ std::string WatchedCalls::text() const {
   if (beyond_ > 0)
     out += counted(beyond_, "call is", "calls are") +
            " not in this table: the targets vary too much\n";
+  if (cut_off_ > 0)
+    out += counted(cut_off_, "call was", "calls were") +
+           " under way while the record was put away, and are not in this table\n";
   out += unseen;
   if (!tree_.empty()) out += "\nthe last request:\n" + tree_;
   return out;
