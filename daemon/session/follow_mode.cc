@@ -118,6 +118,7 @@ class FollowMode final : public Mode {
                    {"not_told", not_told_},
                    {"unseen", calls_.unseen()},
                    {"cut_off", calls_.cut_off()},
+                   {"lost", calls_.lost()},
                    {"text", calls_.text()}});
   }
 

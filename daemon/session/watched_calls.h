@@ -32,6 +32,8 @@ class WatchedCalls {
   void set_unseen(uint64_t writes) { unseen_ = writes; }
   uint64_t unseen() const { return unseen_; }
   uint64_t cut_off() const { return cut_off_; }
+  // Events that were lost on their way: what they told is not in the table, or has no end.
+  uint64_t lost() const { return lost_ + lost_now_; }
   // Rates are those of the calls that ended since the last call of this.
   void end_interval(double seconds);
 
@@ -54,6 +56,7 @@ class WatchedCalls {
   std::map<Key, Site> sites_;  // caller, service, call, call site
   std::unordered_set<uint64_t> told_;
   uint64_t count_ = 0, beyond_ = 0, unseen_ = 0, cut_off_ = 0;
+  uint64_t lost_ = 0, lost_now_ = 0;  // in executions that are over, and in the one that runs
   std::string tree_;
 };
 

@@ -61,6 +61,19 @@ TEST(WatchedCalls, WhatIsUnderWayAsTheRecordIsPutAwayIsCounted) {
             std::string::npos);
 }
 
+TEST(WatchedCalls, EventsThatWereLostAreCountedOverAllExecutions) {
+  WatchedCalls calls;
+  ExecutionRecord seen = record({call(1, "users", "movies", 1)});
+  seen.lost_events = 3;
+  told(&calls, seen);
+  told(&calls, seen);
+  EXPECT_EQ(calls.lost(), 3u);
+  calls.begin_next(seen);
+  told(&calls, seen);
+  EXPECT_EQ(calls.lost(), 6u);
+  EXPECT_NE(calls.text().find("6 events were lost"), std::string::npos);
+}
+
 TEST(WatchedCalls, CallsAreCountedByTheirSiteWithoutTheQuery) {
   WatchedCalls calls;
   RpcRecord failed = call(2, "users", "movies", 3000);
