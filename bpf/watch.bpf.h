@@ -60,11 +60,13 @@ static __noinline void fb_tell(struct fb_call* call, const void* from, __u32 siz
   __u64 copied = size;
   if (copied > FB_PIECE) copied = FB_PIECE;
   barrier_var(copied);
-  if (!from || copied > FB_PIECE || bpf_probe_read_user((char*)event + FB_EVENT_HEAD, copied, from)) copied = 0;
+  if (!from || copied > FB_PIECE || bpf_probe_read_user((char*)event + FB_EVENT_HEAD, copied, from))
+    copied = 0;
   __u32 slot = event->slot;
   event->size = size;
   event->flags = fb_lost_by_now(slot);
-  if (bpf_ringbuf_output(call->ring, event, FB_EVENT_HEAD + copied, fb_wakeup(call->ring))) fb_set_lost(slot);
+  if (bpf_ringbuf_output(call->ring, event, FB_EVENT_HEAD + copied, fb_wakeup(call->ring)))
+    fb_set_lost(slot);
   event->position += size;
   call->left -= size;
 }
@@ -79,7 +81,8 @@ static __noinline void fb_tell_buffer(struct fb_call* call, const void* from, __
 }
 
 /* `user`: the vector is in the memory of the process. `skip`: bytes of its first buffer that do not count. */
-static __always_inline void fb_tell_vector(struct fb_call* call, const struct iovec* vector, int user, __u64 skip) {
+static __always_inline void fb_tell_vector(struct fb_call* call, const struct iovec* vector,
+                                           int user, __u64 skip) {
   for (int i = 0; i < FB_BUFFERS && call->left; ++i) {
     struct iovec one;
     if (user ? bpf_probe_read_user(&one, sizeof one, vector + i)
@@ -99,7 +102,8 @@ static __always_inline int fb_is_watched(__u32 slot) {
 }
 
 /* 0: this connection is not watched. One that was open before ends politely (stream.bpf.c). */
-static __always_inline int fb_begin_call(struct fb_call* call, __u32 kind, __u32 slot, struct tcp_sock* tp) {
+static __always_inline int fb_begin_call(struct fb_call* call, __u32 kind, __u32 slot,
+                                         struct tcp_sock* tp) {
   __u32 zero = 0;
   struct sock* sk = (struct sock*)tp;
   if (bpf_sk_storage_get(&fb_kept, tp, 0, 0)) return 0;
@@ -126,7 +130,8 @@ static __always_inline void fb_tell_read(struct fb_call* call, __u32 size) {
   if (number == FB_NR_READ || number == FB_NR_RECVFROM)
     fb_tell_buffer(call, (const void*)user->si, size);
   else if (number == FB_NR_RECVMSG &&
-           !bpf_probe_read_user(&vector, sizeof vector, (void*)(user->si + offsetof(struct user_msghdr, msg_iov))))
+           !bpf_probe_read_user(&vector, sizeof vector,
+                                (void*)(user->si + offsetof(struct user_msghdr, msg_iov))))
     fb_tell_vector(call, vector, 1, 0);
   else if (number == FB_NR_READV)
     fb_tell_vector(call, vector, 1, 0);
@@ -134,7 +139,8 @@ static __always_inline void fb_tell_read(struct fb_call* call, __u32 size) {
     fb_tell(call, 0, size);
 }
 
-static __always_inline void fb_tell_written(struct fb_call* call, struct iov_iter* iter, __u32 size) {
+static __always_inline void fb_tell_written(struct fb_call* call, struct iov_iter* iter,
+                                            __u32 size) {
   struct iov_iter___fb* from = (void*)iter;
   __u8 type = BPF_CORE_READ(from, iter_type);
   __u64 skip = BPF_CORE_READ(from, iov_offset);
