@@ -23,8 +23,14 @@ enum fb_kind {
   /* The process `tgid` has ended, or runs another program from now on. No addresses, frames is 0. */
   FB_EXIT = 3,
   /* Of Go's net/http, over TLS only: what is asked for cannot be read from the bytes. No addresses, frames is 0. */
-  FB_CALL = 4,  /* the request `call` is about to be made; an fb_request follows FB_EVENT_HEAD */
-  FB_ANSWER = 5 /* the head of the answer to `call` was read; or, over HTTP/2, there is an error */
+  FB_CALL = 4,   /* the request `call` is about to be made; an fb_request follows FB_EVENT_HEAD */
+  FB_ANSWER = 5, /* the head of the answer to `call` was read; or, over HTTP/2, there is an error */
+  /* Of inbound connections that are only watched, and lead past the proxy. Their bytes follow FB_EVENT_HEAD: all of `size`,
+     or the first of them, or none where they cannot be read. frames is 0. */
+  FB_REQUESTS = 6, /* a task has read them */
+  FB_ANSWERS =
+      7, /* a task is about to write them; some may come again, if the kernel did not take them all */
+  FB_CLOSED = 8 /* the process writes no more */
 };
 
 /* fb_event::call of an FB_WRITE whose bytes belong to no request: what HTTP/2 says of its connection */
@@ -32,7 +38,8 @@ enum fb_kind {
 
 /* fb_event::flags */
 #define FB_NO_FRAME_POINTERS 1u /* the stack ended after two frames or less: it says little */
-#define FB_LOST 2u              /* the ring was full, so events before this one are missing */
+#define FB_LOST_SHIFT \
+  8 /* above it: how many events of the slot are missing by now (mod 2^24), since the ring was full */
 
 struct fb_address {
   __u8 ip[16]; /* IPv4 as ::ffff:a.b.c.d, network order */
@@ -46,9 +53,10 @@ struct fb_event {
   __u64 time_ns;
   struct fb_address local, remote; /* of the socket, as the attached process's kernel socket has
                                       them: remote of a redirected one is the proxy's listener */
-  __u32 position; /* FB_WRITE, FB_READ: how many bytes (mod 2^32) were written to the connection,
+  __u32
+      position; /* of an event that has a size: how many bytes (mod 2^32) were written to the connection,
                      or read from it, before this call */
-  __u32 size;     /* bytes of this call; 0: not known */
+  __u32 size; /* bytes of this call; 0: not known */
   __u32 flags;
   __s32 frames; /* number of entries of stack, innermost first; addresses of user space */
   __u32 stream; /* FB_WRITE: the stream (HTTP/2) of the inbound connection of `task` whose

@@ -88,7 +88,6 @@ static __always_inline __u64 fb_go_tell_call(__u32 tgid, __u64 task, __u64 reque
   /* What is not in memory at the moment cannot be read here. */
   if (go_copy(out->method, FB_METHOD, &asked.method) || go_copy(out->host, FB_HOST, &url.host) ||
       go_copy(out->path, FB_PATH, &path) || go_copy(out->query, FB_QUERY, &url.raw_query)) {
-    if (event->flags & FB_LOST) fb_set_lost(*slot);
     bpf_ringbuf_discard(event, 0);
     return 0;
   }

@@ -19,6 +19,7 @@ struct {
 struct fb_slot {
   __u32 active;
   __u16 outbound4, outbound6; /* ports of the proxy's listeners, host order; 0: none */
+  __u32 watched; /* 1: inbound connections lead past the proxy, and their bytes are told */
 };
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);

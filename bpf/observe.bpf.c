@@ -6,6 +6,7 @@
 //                fb_write_msg     sk_msg, on redirected sockets only (fb_write_join)  can be read
 //   who reads    fb_read_length   sock_recv_length (6.3+)
 //                fb_read_space    tcp_rcv_space_adjust: size is 0, and bytes that were only looked at count
+// Where an inbound connection is only watched, fb_write_tp and fb_read_length tell its bytes (watch.bpf.h), and fb_watch_end its end.
 // Of a socket of nobody who is attached, a program does one look, at the socket's storage or into an array.
 #include "vmlinux.h"
 // The types come first.
@@ -18,10 +19,12 @@
 #include "maps.bpf.h"
 #include "ring.bpf.h"
 #include "sockets.bpf.h"
+#include "watch.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define PEEK 2 /* MSG_PEEK */
+#define PEEK 2      /* MSG_PEEK */
+#define TRUNC 0x20  /* MSG_TRUNC: the bytes are thrown away */
 
 /* For fb_write_msg: the redirected sockets, by their cookie. */
 struct {
@@ -153,10 +156,42 @@ static __always_inline struct fb_event* begin_write(struct fb_outbound* out, str
   return event;
 }
 
+/* The slot of which this is an inbound connection, in a process of it; null: none. */
+static __always_inline __u32* served_slot(struct sock* sk) {
+  __u16 port = sk->__sk_common.skc_num;
+  __u32 at = port;
+  __u8* served = bpf_map_lookup_elem(&fb_served, &at);
+  if (!served || !*served) return 0;
+  __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+  __u32* slot = bpf_map_lookup_elem(&fb_tgids, &tgid);
+  __u32* serving = slot ? bpf_map_lookup_elem(&fb_ports, &port) : 0;
+  return serving && *serving == *slot ? slot : 0;
+}
+
+/* An accepted connection's bytes_acked counts no SYN (see written_before). */
+static __always_inline int watched_write(struct sock* sk, struct msghdr* msg) {
+  __u32* slot = served_slot(sk);
+  if (!slot || !fb_is_watched(*slot) || sk->__sk_common.skc_state == TCP_LISTEN) return 0;
+  struct tcp_sock* tp = bpf_skc_to_tcp_sock(sk);
+  __u32 size = msg->msg_iter.count;
+  struct fb_watched* row = tp && size ? bpf_sk_storage_get(&fb_watched, tp, 0, BPF_SK_STORAGE_GET_F_CREATE) : 0;
+  if (!row) return 0;
+  __u32 position = written_before(tp) + 1;
+  if (row->written && row->end == position + size) return 0;
+  struct fb_call call;
+  if (!fb_begin_call(&call, FB_ANSWERS, *slot, tp)) return 0;
+  row->written = 1;
+  row->end = position + size;
+  call.event->position = position;
+  fb_tell_written(&call, &msg->msg_iter, size);
+  return 0;
+}
+
 SEC("tp_btf/tcp_sendmsg_locked")
 int BPF_PROG(fb_write_tp, struct sock* sk, struct msghdr* msg) {
   struct fb_outbound* out = bpf_sk_storage_get(&fb_outbound, sk, 0, 0);
-  struct tcp_sock* tp = out ? bpf_skc_to_tcp_sock(sk) : 0;
+  if (!out) return watched_write(sk, msg);
+  struct tcp_sock* tp = bpf_skc_to_tcp_sock(sk);
   struct fb_event* event = tp ? begin_write(out, tp, msg->msg_iter.count) : 0;
   if (!event) return 0;
   struct write all = write_of(event);
@@ -219,21 +254,27 @@ int fb_write_join(struct bpf_sock_ops* s) {
   return 1;
 }
 
+static __always_inline int watched_read(struct tcp_sock* tp, __u32 slot, __u64 task, __u32 size, int flags) {
+  struct fb_call call;
+  if (!fb_begin_call(&call, FB_REQUESTS, slot, tp)) return 0;
+  call.event->task = task;
+  call.event->position = read_by_now(tp) - size;
+  if (flags & TRUNC)
+    fb_tell(&call, 0, size);
+  else
+    fb_tell_read(&call, size);
+  return 0;
+}
+
 /* `size`: 0 is not known. */
-static __always_inline int has_read(struct sock* sk, __u32 size) {
-  __u16 port = sk->__sk_common.skc_num;
-  __u32 at = port;
-  __u8* served = bpf_map_lookup_elem(&fb_served, &at);
-  if (!served || !*served) return 0;
-  __u32 tgid = bpf_get_current_pid_tgid() >> 32;
-  __u32* slot = bpf_map_lookup_elem(&fb_tgids, &tgid);
-  if (!slot) return 0;
-  struct tcp_sock* tp = bpf_skc_to_tcp_sock(sk);
+static __always_inline int has_read(struct sock* sk, __u32 size, int flags) {
+  __u32* slot = served_slot(sk);
+  struct tcp_sock* tp = slot ? bpf_skc_to_tcp_sock(sk) : 0;
   if (!tp) return 0;
-  __u32* serving = bpf_map_lookup_elem(&fb_ports, &port);
-  if (!serving || *serving != *slot) return 0;
+  __u32 tgid = bpf_get_current_pid_tgid() >> 32;
   __u64 task = running_task(tgid);
   if (task) fb_go_has_read(tgid, task);
+  if (size && fb_is_watched(*slot)) return watched_read(tp, *slot, task, size, flags);
   struct fb_event* event = fb_begin(FB_READ, *slot, FB_EVENT_HEAD);
   if (!event) return 0;
   event->task = task;
@@ -246,12 +287,28 @@ static __always_inline int has_read(struct sock* sk, __u32 size) {
 
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(fb_read_length, struct sock* sk, int size, int flags) {
-  return size <= 0 || (flags & PEEK) ? 0 : has_read(sk, size);
+  return size <= 0 || (flags & PEEK) ? 0 : has_read(sk, size, flags);
 }
 
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(fb_read_space, struct sock* sk) {
-  return has_read(sk, 0);
+  return has_read(sk, 0, 0);
+}
+
+/* Who reads the last bytes may be nobody who is attached, so that only the port tells. */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(fb_watch_end, struct sock* sk, int before, int now) {
+  if ((before != TCP_ESTABLISHED && before != TCP_CLOSE_WAIT) || now == TCP_CLOSE_WAIT) return 0;
+  __u16 port = sk->__sk_common.skc_num;
+  __u32 at = port;
+  __u8* served = bpf_map_lookup_elem(&fb_served, &at);
+  __u32* slot = served && *served ? bpf_map_lookup_elem(&fb_ports, &port) : 0;
+  if (!slot || !fb_is_watched(*slot)) return 0;
+  struct fb_event* event = fb_begin(FB_CLOSED, *slot, FB_EVENT_HEAD);
+  if (!event) return 0;
+  fb_ends(sk, &event->local, &event->remote);
+  fb_submit(event);
+  return 0;
 }
 
 static __always_inline void tell(__u32 kind, __u32 tgid) {

@@ -58,6 +58,17 @@ $(BUILD)/tests/programs/stack_depth: $(BUILD)/obj/tests/programs/tls/stack_depth
 $(BUILD)/tests/programs/tls_sessions: $(BUILD)/obj/tests/programs/tls/sessions.o $(BUILD)/obj/tests/programs/tls/session_model.o
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) -o $@ $^ -lssl -lcrypto
+# What a test leaves behind (test_resets.py), with a library of its own.
+LEAKS := $(BUILD)/tests/programs/leaks
+LEAKS_OBJ := $(patsubst %.cc,$(BUILD)/obj/%.o,$(wildcard tests/programs/resets/*.cc))
+LEAKS_LIBRARY_OBJ := $(BUILD)/obj/tests/programs/resets/library.o
+$(LEAKS_OBJ): PROGRAM_FLAGS = $(PLAIN_FLAGS) -O1 -g1 -fPIC
+$(BUILD)/tests/programs/libleaks.so: $(LEAKS_LIBRARY_OBJ)
+	@mkdir -p $(@D)
+	$(CXX) -shared -Wl,-soname,$(@F) -o $@ $<
+$(LEAKS): $(filter-out $(LEAKS_LIBRARY_OBJ),$(LEAKS_OBJ)) $(BUILD)/tests/programs/libleaks.so
+	$(CXX) -o $@ $^ '-Wl,-rpath,$$ORIGIN' -lpthread
+test-programs: $(LEAKS)
 # Static, so that nothing can be preloaded into it; with frame pointers, by which eBPF reads its call stacks.
 $(BUILD)/tests/programs/two_sites: $(BUILD)/obj/tests/programs/attach/two_sites.o
 	@mkdir -p $(@D)

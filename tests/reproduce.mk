@@ -15,9 +15,10 @@ reproduce-sfit: test-deps  ## Table 7.2 and the counts with four statuses beside
 reproduce-rainmaker: test-deps  ## Tables 5, 7 and 8 of Rainmaker, its coverage metrics and savings beside the published figures (10 to 25 minutes)
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all cloud-corpus
 	@BUILD=$(BUILD) $(PYTHON) tests/reproduce/rainmaker.py
-# What a refactoring must not change: what is written about the corpus by another built checkout and by this one.
+# What a refactoring must not change: what is written about the corpus by another built checkout and by this one. With WITH, what is
+# the same in two ways: with these options of 'run' and without them.
 .PHONY: same-reports
-same-reports: test-deps  ## all documents about the corpus beside those of the checkout BEFORE=FOLDER, which is built (about 15 minutes; ONLY=cinema-1,desk)
-	@test -n '$(BEFORE)' || { echo "make same-reports BEFORE=FOLDER: which built checkout is to be compared?" >&2; exit 2; }
+same-reports: test-deps  ## all documents about the corpus beside those of the checkout BEFORE=FOLDER, which is built, or of WITH=--no-snapshot (15 to 30 minutes; ONLY=cinema-1,desk ALSO='--reduce published')
+	@test -n '$(BEFORE)$(WITH)' || { echo "make same-reports BEFORE=FOLDER or WITH=OPTIONS: which built checkout, or which options, are to be compared?" >&2; exit 2; }
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all corpus cloud-corpus
-	@$(PYTHON) tests/reproduce/same_reports.py '$(BEFORE)' $(if $(ONLY),--only '$(ONLY)')
+	@$(PYTHON) tests/reproduce/same_reports.py $(if $(BEFORE),--before '$(BEFORE)') $(if $(WITH),--with='$(WITH)') $(if $(ONLY),--only '$(ONLY)') $(if $(ALSO),--also='$(ALSO)')

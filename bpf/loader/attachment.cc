@@ -78,6 +78,7 @@ Outcome Attachment::claim(const AttachRequest& request, const std::set<pid_t>& n
 
 Outcome Attachment::attach(const AttachRequest& request, const std::vector<UniqueFd>& listeners) {
   wanted_ports_.assign(request.ports, request.ports + request.port_count);
+  watches_ = (request.flags & kAttachWatch) != 0 && programs_.sees_bytes();
   if (Outcome failed = check_ports()) return failed;
   if (Outcome failed = take_listeners(listeners)) return failed;
   if (Outcome failed = make_maps()) return failed;
@@ -86,8 +87,10 @@ Outcome Attachment::attach(const AttachRequest& request, const std::vector<Uniqu
   const UniqueFd network(
       open(proc_file(*processes_.begin(), "ns/net").c_str(), O_RDONLY | O_CLOEXEC));
   if (!network.valid()) return refused("sk_lookup", errno);
-  if (Outcome failed = programs_.steer(network_, network.get())) return failed;
-  steered_ = true;
+  if (!watches_) {
+    if (Outcome failed = programs_.steer(network_, network.get())) return failed;
+    steered_ = true;
+  }
   // From here on the kernel redirects.
   return fill_processes((request.flags & kAttachGo) != 0);
 }
@@ -139,12 +142,13 @@ Outcome Attachment::fill_slot(const std::vector<UniqueFd>& listeners) {
   if (!set("fb_inbound", index4, socket4)) return refused("sockmap", errno);
   if (six && !set("fb_inbound", index6, static_cast<uint64_t>(listeners[kInbound6].get())))
     return refused("sockmap", errno);
+  if (!set("fb_lost", slot_, uint64_t{0})) return refused("map fb_lost", errno);
   const uint8_t yes = 1;
   for (const uint16_t port : listener_ports_) {
     if (!set("fb_spared", port, yes)) return refused("map fb_spared", errno);
   }
-  const SlotRow row{1, listener_ports_[kOutbound4],
-                    six ? listener_ports_[kOutbound6] : uint16_t{0}};
+  const SlotRow row{1, listener_ports_[kOutbound4], six ? listener_ports_[kOutbound6] : uint16_t{0},
+                    watches_ ? 1u : 0u};
   if (!set("fb_slots", slot_, row)) return refused("map fb_slots", errno);
   return std::nullopt;
 }

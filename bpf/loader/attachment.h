@@ -77,6 +77,7 @@ class Attachment {
   UniqueFd ring_, originals_, bypass_;
   uint64_t network_ = 0;
   bool steered_ = false;
+  bool watches_ = false;  // inbound connections lead past the proxy
 };
 
 }  // namespace filibuster::bpf

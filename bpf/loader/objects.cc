@@ -74,6 +74,7 @@ const std::vector<ProgramRow>& program_rows() {
       {"fb_write_join",   "observe",  "sockops",                      Place::kCgroup},
       {"fb_read_length",  "observe",  "tp_btf/sock_recv_length",      Place::kKernel},
       {"fb_read_space",   "observe",  "tp_btf/tcp_rcv_space_adjust",  Place::kKernel},
+      {"fb_watch_end",    "observe",  "tp_btf/inet_sock_set_state",  Place::kKernel},
       {"fb_end_politely", "stream",   "sk_msg",                       Place::kSockets},
       {"fb_list",         "sockets",  "iter/tcp",                     Place::kIterator},
       {"fb_hit",          "probe",    "uprobe",                       Place::kProgram},

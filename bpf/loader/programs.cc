@@ -96,6 +96,7 @@ Outcome Programs::load_observation() {
   std::vector<std::string> best = kProcesses;
   for (const auto* ways : {&ways_to_see_writes(), &ways_to_see_reads()})
     best.insert(best.end(), ways->front().programs.begin(), ways->front().programs.end());
+  best.emplace_back("fb_watch_end");
   if (only_writes_.empty() && !objects_->load(best)) {
     chosen_ = best;
     return attach_all(best);

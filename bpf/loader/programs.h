@@ -32,6 +32,10 @@ class Programs {
   // What cannot be observed here, for people; "": all can.
   const std::string& notes() const { return notes_; }
 
+  // Whether the bytes of connections can be told that lead past a proxy. (Where one of the best ways is not there, or is not
+  // wanted, they are steered.)
+  bool sees_bytes() const { return links_.contains("fb_watch_end"); }
+
   // Connections in the namespace are steered until unsteer() was called as often.
   Outcome steer(uint64_t network, int network_fd);
   void unsteer(uint64_t network);

@@ -49,6 +49,8 @@ inline constexpr uint32_t kMaxPorts = 16;
 // AttachRequest::flags
 inline constexpr uint32_t kAttachGo = 1;      // the processes are Go programs: tasks are goroutines
 inline constexpr uint32_t kAttachNoIpv6 = 2;  // this machine has no IPv6: two listeners come
+// Inbound connections lead past the proxy, and their bytes are told, if this kernel allows that.
+inline constexpr uint32_t kAttachWatch = 4;
 
 struct JoinRequest {
   uint32_t magic = kJoinMagic;

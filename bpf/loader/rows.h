@@ -19,6 +19,7 @@ struct SlotRow {
   uint32_t active = 0;
   uint16_t outbound4 = 0;
   uint16_t outbound6 = 0;
+  uint32_t watched = 0;
 };
 
 struct TasksRow {

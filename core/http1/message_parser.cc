@@ -8,11 +8,7 @@
 namespace filibuster::http1 {
 namespace {
 
-// White space after a value is no part of it (RFC 9110 §5.5); llhttp removes only that before it.
-std::string_view trim_end(std::string_view text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
+using Expected = Outstanding::Expected;
 
 bool is_line_end(char c) {
   return c == '\r' || c == '\n';
@@ -20,61 +16,51 @@ bool is_line_end(char c) {
 
 }  // namespace
 
-template <size_t N>
-void MessageParser::Text<N>::append(const char* data, size_t count) {
-  if (count > N - size) {
-    truncated = true;
-    count = N - size;
-  }
-  std::memcpy(bytes + size, data, count);
-  size += count;
-}
-
 struct Callbacks {
   static MessageParser* self(llhttp_t* p) { return static_cast<MessageParser*>(p->data); }
 
   static int on_url(llhttp_t* p, const char* at, size_t size) {
-    self(p)->target_.append(at, size);
+    self(p)->texts_->target.append(at, size);
     return 0;
   }
+  // No field of a response is of interest, but for those that llhttp reads itself.
   static int on_header_field(llhttp_t* p, const char* at, size_t size) {
-    self(p)->name_.append(at, size);
+    if (RequestTexts* texts = self(p)->texts_) texts->name.append(at, size);
     return 0;
   }
   static int on_header_field_complete(llhttp_t* p) {
     MessageParser* m = self(p);
+    if (m->texts_ == nullptr) return 0;
+    RequestTexts& t = *m->texts_;
     m->field_ = MessageParser::Field::kOther;
-    if (!m->head_done_ && !m->name_.truncated) {
-      const std::string_view name = m->name_.view();
+    if (!m->head_done_ && !t.name.truncated) {
+      const std::string_view name = t.name.view();
       if (equal_ignoring_case(name, kHeaderName)) {
         m->field_ = MessageParser::Field::kFilibuster;  // the last one wins
-        m->filibuster_.size = 0;
-        m->filibuster_.truncated = false;
+        t.filibuster.clear();
         m->filibuster_offset_ = 0;
-      } else if (equal_ignoring_case(name, "host") && m->host_.size == 0) {
+      } else if (equal_ignoring_case(name, "host") && t.host.size == 0) {
         m->field_ = MessageParser::Field::kHost;
-      } else if (equal_ignoring_case(name, "expect") && m->expect_.size == 0) {
+      } else if (equal_ignoring_case(name, "expect") && t.expect.size == 0) {
         m->field_ = MessageParser::Field::kExpect;
       } else if (equal_ignoring_case(name, "upgrade")) {
         m->field_ = MessageParser::Field::kUpgrade;
-        if (m->upgrade_.size != 0) m->upgrade_.append(",", 1);
+        if (t.upgrade.size != 0) t.upgrade.append(",", 1);
       } else if (equal_ignoring_case(name, "http2-settings")) {
         m->field_ = MessageParser::Field::kHttp2Settings;
         // Exactly one is allowed (RFC 7540 §3.2.1).
-        if (m->http2_settings_.size != 0) m->http2_settings_.truncated = true;
+        if (t.http2_settings.size != 0) t.http2_settings.truncated = true;
       } else if (m->request_ids_ != nullptr) {
         // Of several, the one that the table has first.
         const uint8_t row = m->request_ids_->find(name);
-        if (row < m->request_id_row_) {
+        if (row < t.request_id_row) {
           m->field_ = MessageParser::Field::kRequestId;
-          m->request_id_row_ = row;
-          m->request_id_.size = 0;
-          m->request_id_.truncated = false;
+          t.request_id_row = row;
+          t.request_id.clear();
         }
       }
     }
-    m->name_.size = 0;
-    m->name_.truncated = false;
+    t.name.clear();
     return 0;
   }
   static int on_header_value(llhttp_t* p, const char* at, size_t size) {
@@ -116,11 +102,6 @@ constexpr llhttp_settings_t kSettings = make_settings();
 
 }  // namespace
 
-static_assert(sizeof(MessageParser) <= 4608, "two of these are kept for each connection");
-
-MessageParser::MessageParser(Direction direction, Handler* handler)
-    : direction_(direction), handler_(handler) {}
-
 void MessageParser::begin_message() {
   // A fresh start for each message: llhttp's own idea of when a connection ends is not followed
   // (after 'Connection: close' it swallows all that comes).
@@ -136,12 +117,7 @@ void MessageParser::begin_message() {
   after_start_line_ = 0;
   filibuster_offset_ = filibuster_end_ = skipped_ = 0;
   start_line_tail_size_ = 0;
-  request_id_row_ = kNoRequestId;
-  request_id_.size = name_.size = expect_.size = filibuster_.size = host_.size = target_.size = 0;
-  request_id_.truncated = name_.truncated = expect_.truncated = filibuster_.truncated =
-      host_.truncated = false;
-  upgrade_.size = http2_settings_.size = 0;
-  target_.truncated = upgrade_.truncated = http2_settings_.truncated = false;
+  if (texts_ != nullptr) texts_->clear();
 }
 
 // Finds the end of the start line, and refuses what llhttp lets pass: a CR that ends it alone, and
@@ -180,61 +156,33 @@ void MessageParser::take_field_value(const char* data, size_t size) {
     case Field::kOther:
       return;
     case Field::kHost:
-      host_.append(data, size);
+      texts_->host.append(data, size);
       return;
     case Field::kExpect:
-      expect_.append(data, size);
+      texts_->expect.append(data, size);
       return;
     case Field::kUpgrade:
-      upgrade_.append(data, size);
+      texts_->upgrade.append(data, size);
       return;
     case Field::kHttp2Settings:
-      http2_settings_.append(data, size);
+      texts_->http2_settings.append(data, size);
       return;
     case Field::kRequestId:
-      request_id_.append(data, size);
+      texts_->request_id.append(data, size);
       return;
     case Field::kFilibuster: {
       const uint64_t offset = message_bytes_ + static_cast<uint64_t>(data - piece_);
-      if (filibuster_.size == 0) {
+      if (texts_->filibuster.size == 0) {
         filibuster_offset_ = offset;
       } else if (offset != filibuster_end_) {
         // The value is folded over two lines: it is not one run of bytes, and must not pass for a value.
-        filibuster_.append(" ", 1);
+        texts_->filibuster.append(" ", 1);
       }
-      filibuster_.append(data, size);
+      texts_->filibuster.append(data, size);
       filibuster_end_ = offset + size;
       return;
     }
   }
-}
-
-std::string_view MessageParser::host() const {
-  std::string_view host = trim_end(host_.view());
-  if (!host.empty() && host.front() == '[') {
-    const size_t bracket = host.find(']');
-    if (bracket != std::string_view::npos) host = host.substr(0, bracket + 1);
-  } else {
-    host = host.substr(0, host.find(':'));
-  }
-  return host.substr(0, kMaxHost);
-}
-
-// Is h2c in the list of protocols in Upgrade, with one HTTP2-Settings field?
-bool MessageParser::asks_for_h2c() const {
-  if (http2_settings_.size == 0 || http2_settings_.truncated || upgrade_.truncated) return false;
-  std::string_view rest = upgrade_.view();
-  while (!rest.empty()) {
-    const size_t comma = rest.find(',');
-    std::string_view token = trim_end(rest.substr(0, comma));
-    while (!token.empty() && (token.front() == ' ' || token.front() == '\t')) {
-      token.remove_prefix(1);
-    }
-    if (equal_ignoring_case(token, "h2c")) return true;
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-  }
-  return false;
 }
 
 // `end` = first byte after the head, in the current feed. False: not HTTP/1.x.
@@ -248,24 +196,25 @@ bool MessageParser::complete_head(const char* end) {
   MessageHead head;
   bool upgrades = false;
   if (direction_ == Direction::kRequests) {
+    const RequestTexts& t = *texts_;
     head.method = llhttp_method_name(static_cast<llhttp_method_t>(parser_.method));
-    head.target = target_.view();
-    head.target_truncated = target_.truncated;
-    head.host = host();
-    head.filibuster = trim_end(filibuster_.view());
+    head.target = t.target.view();
+    head.target_truncated = t.target.truncated;
+    head.host = t.host_name();
+    head.filibuster = trim_end(t.filibuster.view());
     head.filibuster_offset = static_cast<size_t>(filibuster_offset_);
-    head.expect_continue = equal_ignoring_case(trim_end(expect_.view()), "100-continue");
-    head.request_id = trim_end(request_id_.view());
-    head.request_id_row = head.request_id.empty() ? kNoRequestId : request_id_row_;
-    head.upgrade_h2c = asks_for_h2c();
-    if (head.upgrade_h2c) head.http2_settings = trim_end(http2_settings_.view());
+    head.expect_continue = equal_ignoring_case(trim_end(t.expect.view()), "100-continue");
+    head.request_id = trim_end(t.request_id.view());
+    head.request_id_row = head.request_id.empty() ? kNoRequestId : t.request_id_row;
+    head.upgrade_h2c = t.ask_for_h2c();
+    if (head.upgrade_h2c) head.http2_settings = trim_end(t.http2_settings.view());
     upgrades = parser_.method == HTTP_CONNECT;
   } else {
     const uint16_t status = parser_.status_code;
     head.status = status;
     if (status < 100) return false;
     interim_ = status < 200 && status != 101;
-    const Expected expected = interim_ ? Expected::kOrdinary : take_expected();
+    const Expected expected = interim_ ? Expected::kOrdinary : outstanding_->take();
     upgrades = status == 101 || (expected == Expected::kTunnel && status < 300);
     if (status < 200 || status == 204 || status == 304 || expected == Expected::kNoBody ||
         upgrades) {
@@ -388,26 +337,10 @@ ParseState MessageParser::finish() {
 
 void MessageParser::expect_response_to(std::string_view method) {
   if (state_ == ParseState::kUpgraded || state_ == ParseState::kInvalid) return;
-  if (expected_count_ == kMaxOutstanding) {
-    state_ = ParseState::kInvalid;
-    return;
-  }
   const Expected expected = method == "HEAD"      ? Expected::kNoBody
                             : method == "CONNECT" ? Expected::kTunnel
                                                   : Expected::kOrdinary;
-  const uint32_t slot = (expected_first_ + expected_count_) % kMaxOutstanding;
-  const uint32_t shift = slot % 4 * 2;
-  const uint32_t others = expected_[slot / 4] & ~(3u << shift);
-  expected_[slot / 4] = static_cast<uint8_t>(others | static_cast<uint32_t>(expected) << shift);
-  ++expected_count_;
-}
-
-MessageParser::Expected MessageParser::take_expected() {
-  if (expected_count_ == 0) return Expected::kOrdinary;
-  const uint32_t slot = expected_first_;
-  expected_first_ = (expected_first_ + 1) % kMaxOutstanding;
-  --expected_count_;
-  return static_cast<Expected>(expected_[slot / 4] >> (slot % 4 * 2) & 3u);
+  if (!outstanding_->add(expected)) state_ = ParseState::kInvalid;
 }
 
 }  // namespace filibuster::http1

@@ -3,7 +3,7 @@
 // Feed it the bytes of the stream in any split; it calls the handler with positions relative to the
 // start of the current feed, so that the caller can cut the very bytes it was given. It never
 // guesses: what is not HTTP/1.x makes it kInvalid for good. It never allocates: header values of
-// interest and the target are kept in fixed buffers (truncation is flagged).
+// interest and the target are kept in buffers of the caller's (truncation is flagged).
 //
 // What it reports does not depend on the split. Every message gives on_head, any number of on_body,
 // on_complete, with three exceptions that save each caller the same special cases:
@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "core/hash.h"
+#include "core/http1/parser_memory.h"
 #include "core/rpc/request_ids.h"
 
 extern "C" {
@@ -84,19 +85,22 @@ class Handler {
   ~Handler() = default;
 };
 
-inline constexpr size_t kMaxTarget = 2048;
-inline constexpr size_t kMaxHost = 255;          // RFC 1035 §2.3.4
-inline constexpr size_t kMaxOutstanding = 1024;  // requests of one connection without a response
-
 class MessageParser {
  public:
-  // `handler` outlives the parser.
-  MessageParser(Direction direction, Handler* handler);
+  // Of requests. What is given outlives the parser.
+  MessageParser(RequestTexts* texts, Handler* handler)
+      : direction_(Direction::kRequests), handler_(handler), texts_(texts) {}
+  // Of responses.
+  MessageParser(Outstanding* outstanding, Handler* handler)
+      : direction_(Direction::kResponses), handler_(handler), outstanding_(outstanding) {}
   MessageParser(const MessageParser&) = delete;
   MessageParser& operator=(const MessageParser&) = delete;
 
   // Which request ids heads have. The table outlives the parser; nullptr: none.
   void look_for(const RequestIdTable* request_ids) { request_ids_ = request_ids; }
+  // Requests: the texts may be others, or none, wherever no message is under way. A feed needs some.
+  void use(RequestTexts* texts) { texts_ = texts; }
+  bool in_message() const { return state_ == ParseState::kHead || state_ == ParseState::kBody; }
 
   // Consumes all of it unless the state becomes kUpgraded or kInvalid; returns the state after it.
   ParseState feed(const char* data, size_t size);
@@ -128,15 +132,6 @@ class MessageParser {
     kHttp2Settings,
     kRequestId
   };
-  enum class Expected : uint8_t { kOrdinary = 0, kNoBody = 1, kTunnel = 2 };
-  template <size_t N>
-  struct Text {  // keeps the first N bytes
-    void append(const char* data, size_t count);
-    std::string_view view() const { return {bytes, size}; }
-    size_t size = 0;
-    bool truncated = false;
-    char bytes[N];
-  };
 
   void begin_message();
   bool scan_start_line(const char* data, size_t size);
@@ -144,9 +139,6 @@ class MessageParser {
   bool complete_head(const char* end);
   void complete_message(size_t end);
   void take_body(const char* data, size_t size);
-  Expected take_expected();
-  std::string_view host() const;
-  bool asks_for_h2c() const;
 
   Direction direction_;
   ParseState state_ = ParseState::kStart;
@@ -177,20 +169,8 @@ class MessageParser {
   char start_line_tail_[8];  // its last bytes: must say HTTP/1.x
   size_t start_line_tail_size_ = 0;
   const RequestIdTable* request_ids_ = nullptr;
-  uint8_t request_id_row_ = kNoRequestId;
-  Text<kMaxRequestIdValue> request_id_;
-  Text<kMaxRequestIdName> name_;  // of the current field; longer ones are of no interest
-  Text<16> expect_;
-  Text<64> upgrade_;
-  Text<256> http2_settings_;  // truncated: too long, or more than one
-  Text<128> filibuster_;
-  Text<kMaxHost + 9> host_;  // with ":65535"
-  Text<kMaxTarget> target_;
-
-  // What the next responses answer: a ring of two bits each.
-  uint32_t expected_first_ = 0;
-  uint32_t expected_count_ = 0;
-  uint8_t expected_[kMaxOutstanding / 4] = {};
+  RequestTexts* texts_ = nullptr;       // of a parser of requests
+  Outstanding* outstanding_ = nullptr;  // of a parser of responses
 };
 
 // Quick test for the first bytes of a stream of unknown protocol.

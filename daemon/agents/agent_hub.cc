@@ -43,6 +43,8 @@ constexpr int kDrainMs = 2;
 // hold what an agent writes in this time, too, if it writes an event every two microseconds.
 constexpr int kCalmTurns = 20, kCalmMs = 5;
 constexpr int kIdleMs = 50;  // between executions: names are still reported then
+constexpr uint64_t kSettledNs =
+    100'000'000;  // of an RPC: how long after its end all is known of it
 constexpr auto kQuiescenceStep = std::chrono::microseconds(500);
 // How long the streams of relayed connections may take to end when the session does.
 constexpr uint64_t kRetirementNs = 3'000'000'000;
@@ -66,6 +68,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   ExecutionRecord end_execution() override;
   ExecutionRecord next_execution(uint32_t next) override;
   ExecutionRecord snapshot(StackLines lines) override;
+  ExecutionRecord take_ended() override;
   std::vector<OtherSession> others() const override { return pages_.others(); }
   std::vector<AgentRecord> agents() const override;
   bool has_agent(uint32_t pid) const override;
@@ -414,6 +417,19 @@ ExecutionRecord Hub::snapshot(StackLines lines) {
     record = recorder_.snapshot();
   }
   symbolize(&record, lines);
+  return record;
+}
+
+// Who has received an RPC reports that before its end. What a busy agent reports may come a moment later than it was, so that
+// an RPC is not taken when it has just ended, nor when a ring could not be read to its end.
+ExecutionRecord Hub::take_ended() {
+  ExecutionRecord record;
+  {
+    const std::lock_guard lock(mutex_);
+    const uint64_t before = clock_ns() - kSettledNs;
+    record = recorder_.take_ended(agents_->drain().pending ? 0 : before);
+  }
+  symbolize(&record, StackLines::kOfAll);
   return record;
 }
 

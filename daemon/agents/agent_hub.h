@@ -106,6 +106,9 @@ class AgentHub {
   // A snapshot of the running execution after reading the rings. The call stacks of the RPCs that
   // `lines` names are symbolized; the others are as agents send them.
   virtual ExecutionRecord snapshot(StackLines lines) = 0;
+  // The same for what is watched without an end: trees of RPCs that have ended are in no later record. All of their stacks
+  // are symbolized.
+  virtual ExecutionRecord take_ended() = 0;
 
   // Sessions of the same application: processes that are started by hand could follow them as well as this one.
   virtual std::vector<OtherSession> others() const = 0;

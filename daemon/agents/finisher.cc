@@ -64,7 +64,8 @@ class HttpAnswerEnd final : public AnswerEnd, http1::Handler {
   void on_complete(size_t, Hash128, uint64_t) override { done_ = true; }
 
   bool done_ = false;
-  http1::MessageParser parser_{http1::Direction::kResponses, this};
+  http1::Outstanding outstanding_;
+  http1::MessageParser parser_{&outstanding_, this};
 };
 
 class RedisAnswerEnd final : public AnswerEnd, resp::ReplyHandler {

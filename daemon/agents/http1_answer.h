@@ -53,7 +53,8 @@ class Http1Answer final : http1::Handler {
   uint16_t status_ = 0;
   std::string body_;  // without chunked coding
   bool complete_ = false, too_large_ = false;
-  http1::MessageParser parser_{http1::Direction::kResponses, this};
+  http1::Outstanding outstanding_;
+  http1::MessageParser parser_{&outstanding_, this};
 };
 
 }  // namespace filibuster

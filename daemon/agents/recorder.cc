@@ -66,6 +66,8 @@ void Recorder::begin(uint32_t execution, const std::vector<PlannedRpcFault>& pla
                      RpcMemory::Plan expanded, uint64_t now_ns) {
   entries_.clear();
   late_rpcs_.clear();
+  taken_counts_.clear();
+  taken_numbers_.clear();
   silent_commands_.clear();
   open_rpcs_ = 0;
   open_incoming_ = 0;

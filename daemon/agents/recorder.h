@@ -85,6 +85,9 @@ class Recorder {
   bool quiet() const { return open_rpcs_ == 0 && open_incoming_ == 0; }
   // The record so far; without what can only be said at the end.
   ExecutionRecord snapshot() const;
+  // The same, for what is watched without an end and has no plan. An RPC that ended before `before_ns` is in no later record,
+  // if all else of its tree has, too: what is reported of it from now on is ignored.
+  ExecutionRecord take_ended(uint64_t before_ns);
   ExecutionRecord end(uint64_t now_ns);
 
  private:
@@ -101,6 +104,7 @@ class Recorder {
     uint32_t early_ends = 0;          // IncomingFinished that came before RpcReceived
     bool replied = false;             // one of its receivers has answered it
   };
+  using Counts = std::unordered_map<Hash128, uint32_t, Hash128Hasher>;
   struct Planned {
     uint32_t fired = 0;
     uint32_t attempts = 0;  // of a sequence
@@ -131,6 +135,7 @@ class Recorder {
   void close_entry_call(Entry* entry, uint64_t now_ns);
   // Forms the final indexes and parents (docs/execution-indexes.md "Streams": every index that contains
   // a preliminary one is rewritten). Returns the issued RPCs by time, then agent.
+  Hash128 counter(const Entry& entry) const;  // what an RPC whose index came late is counted with
   std::vector<const Entry*> resolve(std::unordered_map<uint64_t, RpcRecord>* finals) const;
   void number(const std::vector<const Entry*>& order,
               std::unordered_map<uint64_t, RpcRecord>* finals) const;
@@ -138,6 +143,8 @@ class Recorder {
   RpcRecord named(RpcRecord rpc) const;
   bool names_changed(const ExecutionRecord& record) const;
   ExecutionRecord build() const;
+  void remember(const RpcRecord& rpc, const Entry& entry);
+  void keep_counts(const RpcRecord& rpc, const Entry& entry);
   void explain_plan(ExecutionRecord* out) const;
 
   const uint32_t index_parts_;
@@ -149,7 +156,9 @@ class Recorder {
   };
   std::vector<NewName> new_names_;
   std::unordered_map<uint64_t, Entry> entries_;
-  std::unordered_set<uint64_t> late_rpcs_;
+  std::unordered_set<uint64_t> late_rpcs_;  // and those that were taken
+  // Of the RPCs that were taken, how many there were: later ones are counted on from there.
+  Counts taken_counts_, taken_numbers_;
   std::vector<uint64_t> silent_commands_;  // to Redis, of this execution
   std::vector<PlannedRpcFault> plan_;
   RpcMemory::Plan expanded_;

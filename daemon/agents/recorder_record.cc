@@ -14,7 +14,7 @@ namespace filibuster {
 void Recorder::number(const std::vector<const Entry*>& order,
                       std::unordered_map<uint64_t, RpcRecord>* finals) const {
   const bool by_stack = (index_parts_ & kIndexStack) != 0;
-  std::unordered_map<Hash128, uint32_t, Hash128Hasher> counted;
+  Counts counted = taken_numbers_;
   for (const Entry* e : order) {
     RpcRecord& rpc = finals->at(e->record.rpc);
     const Hash128 service = hash_text(rpc.service);
@@ -23,6 +23,11 @@ void Recorder::number(const std::vector<const Entry*>& order,
                      ? rpc.service_number
                      : ++counted[call_place(e->wire_parent, service, rpc.stack)];
   }
+}
+
+Hash128 Recorder::counter(const Entry& entry) const {
+  return combine(entry.record.signature,
+                 (index_parts_ & kIndexPath) != 0 ? entry.record.parent_rpc : 0);
 }
 
 std::vector<const Recorder::Entry*> Recorder::resolve(
@@ -42,10 +47,7 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
   // A stream was counted when it was opened, among all RPCs whose payload was not known yet. It becomes
   // the k-th of its final signature: otherwise k would depend on the order in which concurrent streams
   // are opened.
-  std::unordered_map<Hash128, uint32_t, Hash128Hasher> counted;
-  const auto counter = [this](const Entry& e) {
-    return combine(e.record.signature, (index_parts_ & kIndexPath) != 0 ? e.record.parent_rpc : 0);
-  };
+  Counts counted = taken_counts_;
   for (const Entry* e : order) {
     if (e->finalized) continue;
     uint32_t& most = counted[counter(*e)];
@@ -114,6 +116,7 @@ ExecutionRecord Recorder::build() const {
   ExecutionRecord out = draft_;
   std::unordered_map<uint64_t, RpcRecord> finals;
   const std::vector<const Entry*> order = resolve(&finals);
+  out.rpcs.reserve(order.size());
   for (const Entry* entry : order) {
     out.rpcs.push_back(std::move(finals.at(entry->record.rpc)));
     const RpcRecord& rpc = out.rpcs.back();
@@ -184,17 +187,51 @@ ExecutionRecord Recorder::snapshot() const {
   return build();
 }
 
+ExecutionRecord Recorder::take_ended(uint64_t before_ns) {
+  ExecutionRecord out = build();
+  std::unordered_map<uint64_t, uint64_t> first;  // RPC -> the first one of its tree
+  std::unordered_set<uint64_t> goes_on;          // the first ones of trees that are not over
+  first.reserve(out.rpcs.size());
+  for (const RpcRecord& rpc : out.rpcs) {
+    const auto parent = first.find(rpc.parent_rpc);
+    const uint64_t root = parent == first.end() ? rpc.rpc : parent->second;
+    first.emplace(rpc.rpc, root);
+    if (rpc.open || rpc.incoming_open || rpc.finished_ns >= before_ns) goes_on.insert(root);
+  }
+  for (const RpcRecord& rpc : out.rpcs) {
+    if (goes_on.contains(first.at(rpc.rpc))) continue;
+    const auto entry = entries_.find(rpc.rpc);
+    remember(rpc, entry->second);
+    keep_counts(rpc, entry->second);
+    late_rpcs_.insert(rpc.rpc);
+    entries_.erase(entry);
+  }
+  return out;
+}
+
+// What an RPC has caused is counted below it, and its whole tree is taken at once.
+void Recorder::keep_counts(const RpcRecord& rpc, const Entry& entry) {
+  if (rpc.parent_rpc != 0 && (index_parts_ & kIndexPath) != 0) return;
+  const auto keep = [](uint32_t& most, uint32_t count) { most = std::max(most, count); };
+  keep(taken_counts_[counter(entry)], rpc.count);
+  const Hash128 service = hash_text(rpc.service);
+  keep(taken_numbers_[call_place(entry.wire_parent, service, Hash128{})], rpc.service_number);
+  if ((index_parts_ & kIndexStack) != 0 && !rpc.stack.is_zero())
+    keep(taken_numbers_[call_place(entry.wire_parent, service, rpc.stack)], rpc.number);
+}
+
+void Recorder::remember(const RpcRecord& rpc, const Entry& entry) {
+  const bool before_body = entry.finalized || (rpc.flags & kRpcPreliminary) != 0;
+  memory_.remember(rpc, {entry.wire_index, entry.wire_parent, entry.wire_signature,
+                         entry.record.count, before_body});
+}
+
 ExecutionRecord Recorder::end(uint64_t now_ns) {
   ExecutionRecord out = build();
   out.ended_ns = now_ns;
   explain_plan(&out);
   memory_.next_execution();
-  for (const RpcRecord& rpc : out.rpcs) {
-    const Entry& entry = entries_.at(rpc.rpc);
-    const bool before_body = entry.finalized || (rpc.flags & kRpcPreliminary) != 0;
-    memory_.remember(rpc, {entry.wire_index, entry.wire_parent, entry.wire_signature,
-                           entry.record.count, before_body});
-  }
+  for (const RpcRecord& rpc : out.rpcs) remember(rpc, entries_.at(rpc.rpc));
   running_ = false;
   draft_ = {};
   new_names_.clear();

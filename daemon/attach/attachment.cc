@@ -85,6 +85,7 @@ Result<std::unique_ptr<Attachment>> Attachment::begin(Options options) {
   }
   spawn.argv.insert(spawn.argv.end(), {"--program", service.program});
   if (is_go(service.processes)) spawn.argv.emplace_back("--go");
+  if (of.watch) spawn.argv.emplace_back("--watch");
   spawn.log_path = out->log_path_;
   spawn.inherited = connection.value().get();
   auto proxy = Process::spawn(spawn);

@@ -28,6 +28,8 @@ class Attachment {
     OwnedProcesses& owned;
     FoundService service;
     std::vector<uint16_t> ports;  // those of the service
+    bool watch =
+        false;  // no fault is placed, so that nothing need lead over the proxy but what the service calls
   };
   // Starts the proxy. Error: the loader or the proxy does not start.
   static Result<std::unique_ptr<Attachment>> begin(Options options);

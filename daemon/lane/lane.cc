@@ -107,6 +107,7 @@ Result<std::unique_ptr<Lane>> Lane::make(const Options& options, EventSink sink)
   auto preload = lane->library_.make(options.preload);
   if (!preload) return preload.error();
   lane->place_.preload = preload.value();
+  lane->place_.watches = options.watches;
   if (auto taken = lane->ports_.take(); !taken) return taken.error();
   for (const std::string& text : lane->place_.port_notes)
     lane->sink_({{"type", "warning"}, {"text", text}});

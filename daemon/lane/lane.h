@@ -64,6 +64,7 @@ class Lane {
     std::string meaning_of_moved_port;  // ends the note about an automatic port that has changed
     attach::Loader* loader = nullptr;   // for services that are attached
     uint32_t number = 0;
+    bool watches = false;  // SessionLane
   };
   // Takes the ports and starts the hub to which agents connect; starts no service. Warnings go to
   // `sink`. Error: says what is missing or in use.

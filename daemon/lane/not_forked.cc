@@ -24,11 +24,13 @@ std::string_view remedy_for(NotForked why) {
       return "begin with that after the first call";
     case NotForked::kAnotherProcess:
       return "have the command start that program itself, in a text for the shell with `exec` before it; "
-             "a folder can stand in \"directory\", variables in \"env\"";
+             "a folder can stand in \"directory\", variables in \"env\". Of a test runner, switch its "
+             "workers off (pytest -n 0, node test.js)";
     case NotForked::kUnseen:
       return "`filibuster doctor -- PROGRAM` says whether the library enters the program of the test";
     case NotForked::kDiffers:
-      return "draw what is used up by an execution (a name, an id) after the first call";
+      return "do after the first call what each execution needs for itself: read the clock, make a "
+             "temporary folder, draw a name or an id that is used up";
     case NotForked::kUnknown:
     case NotForked::kNotWorthIt:
       break;

@@ -43,7 +43,7 @@ Result<void> Services::attach_all() {
     });
     std::vector<uint16_t> ports = service.ports();
     auto attachment = attach::Attachment::begin(
-        {lane_, *place_.loader, *owned_, std::move(service), std::move(ports)});
+        {lane_, *place_.loader, *owned_, std::move(service), std::move(ports), lane_.watches});
     if (!attachment) {
       detach_all();
       return attachment.error();
@@ -86,8 +86,12 @@ Result<Process> Services::start_attached(Running* service) {
     const auto port = lane_.ports.find(name);
     if (port != lane_.ports.end() && port->second != 0) ports.insert(port->second);
   }
-  auto attachment = attach::Attachment::begin(
-      {lane_, *place_.loader, *owned_, std::move(found), {ports.begin(), ports.end()}});
+  auto attachment = attach::Attachment::begin({lane_,
+                                               *place_.loader,
+                                               *owned_,
+                                               std::move(found),
+                                               {ports.begin(), ports.end()},
+                                               lane_.watches});
   Result<void> attached = attachment ? attachment.value()->wait(kAttachLimit, lane_.wake_fd)
                                      : Result<void>(attachment.error());
   owned_->remove(pid);

@@ -39,6 +39,7 @@ struct SessionLane {
   PortMap automatic_ports;              // the ports among them that are not fixed
   std::vector<std::string> port_notes;  // a line for each automatic port that has changed
   int wake_fd = -1;                     // readable when the session is to stop
+  bool watches = false;                 // nothing but that: no fault is placed
 
   std::string log_path(const std::string& name) const;  // ROOT/logs/NAME-LANE.log
 };

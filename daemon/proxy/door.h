@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/rpc/attached_call.h"
+#include "daemon/proxy/address.h"
 
 namespace filibuster::proxy {
 
@@ -36,6 +37,18 @@ class Door {
   void answers_lost(int fd) const {
     if (lost_ != nullptr) lost_(fd);
   }
+  // As filibuster_attached_watched and filibuster_attached_seen. True: nothing need be told again.
+  void watched(int fd, const Address& at, bool from_start) const;
+  bool seen(int fd, bool requests, std::string_view bytes, uint64_t when_ns) const {
+    return seen_ == nullptr || seen_(fd, requests, bytes.data(), bytes.size(), when_ns) != 0;
+  }
+  bool unseen(int fd, bool requests, size_t size, uint64_t when_ns) const {
+    return seen_ == nullptr || seen_(fd, requests, nullptr, size, when_ns) != 0;
+  }
+  // As filibuster_attached_requests_lost.
+  void requests_lost(uint32_t events) const {
+    if (requests_lost_ != nullptr) requests_lost_(events);
+  }
   void inner(int fd) const {
     if (inner_ != nullptr) inner_(fd);
   }
@@ -48,6 +61,9 @@ class Door {
   int (*answered_)(int, uint64_t, unsigned) = nullptr;
   void (*lost_)(int) = nullptr;
   void (*inner_)(int) = nullptr;
+  void (*requests_lost_)(unsigned) = nullptr;
+  void (*watched_)(int, const sockaddr*, socklen_t, int) = nullptr;
+  int (*seen_)(int, int, const char*, size_t, uint64_t) = nullptr;
 };
 
 }  // namespace filibuster::proxy

@@ -8,7 +8,7 @@ std::optional<Event> read_event(std::string_view record) {
   fb_event raw{};
   if (record.size() < FB_EVENT_HEAD) return std::nullopt;
   std::memcpy(&raw, record.data(), FB_EVENT_HEAD);
-  if (raw.kind < FB_WRITE || raw.kind > FB_ANSWER) return std::nullopt;
+  if (raw.kind < FB_WRITE || raw.kind > FB_CLOSED) return std::nullopt;
   // A stack that could not be read has a negative number of frames (an errno).
   const uint32_t frames = raw.frames < 0 ? 0 : static_cast<uint32_t>(raw.frames);
   if (frames > FB_FRAMES || record.size() - FB_EVENT_HEAD < frames * sizeof raw.stack[0])
@@ -27,8 +27,11 @@ std::optional<Event> read_event(std::string_view record) {
     if (record.size() < FB_EVENT_HEAD + sizeof(fb_request)) return std::nullopt;
     event.request = read_go_request(record.substr(FB_EVENT_HEAD));
   }
+  event.time_ns = raw.time_ns;
+  if (event.kind == FB_REQUESTS || event.kind == FB_ANSWERS)
+    event.bytes = record.substr(FB_EVENT_HEAD, raw.size);
   event.no_frame_pointers = (raw.flags & FB_NO_FRAME_POINTERS) != 0;
-  event.lost = (raw.flags & FB_LOST) != 0;
+  event.lost = raw.flags >> FB_LOST_SHIFT;
   event.frames = frames;
   std::memcpy(event.addresses.data(), record.data() + FB_EVENT_HEAD, frames * sizeof raw.stack[0]);
   return event;

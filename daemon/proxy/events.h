@@ -30,10 +30,13 @@ struct Event {
   uint64_t call = 0;      // as in fb_event
   uint16_t status = 0;    // FB_ANSWER; 0: an error
   bool no_frame_pointers = false;
-  bool lost = false;  // events before this one are missing
+  uint32_t lost = 0;  // how many events are missing by now, mod 2^24
   uint32_t frames = 0;
   std::array<uint64_t, FB_FRAMES> addresses{};
   std::span<const uint64_t> stack() const { return {addresses.data(), frames}; }
+  uint64_t time_ns = 0;
+  // FB_REQUESTS, FB_ANSWERS: the first of the `size` bytes, valid as long as the record.
+  std::string_view bytes;
   std::optional<GoRequest> request;  // FB_CALL; nullopt: not all of it is known
 };
 

@@ -100,8 +100,10 @@ class Farewell::Http1 {
 
   Requests on_request_{this};
   Answers on_answer_{this};
-  http1::MessageParser from_client_{http1::Direction::kRequests, &on_request_};
-  http1::MessageParser from_server_{http1::Direction::kResponses, &on_answer_};
+  http1::RequestTexts texts_;
+  http1::Outstanding outstanding_;
+  http1::MessageParser from_client_{&texts_, &on_request_};
+  http1::MessageParser from_server_{&outstanding_, &on_answer_};
   std::string_view fed_;
   int64_t insert_at_ = -1;
   uint32_t open_ = 0;  // requests without their whole answer

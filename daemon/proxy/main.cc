@@ -97,7 +97,8 @@ bpf::AttachRequest request_of(const Options& options, size_t listeners) {
   bpf::AttachRequest request;
   options.service.copy(request.service, sizeof request.service - 1);
   request.lane = options.lane;
-  request.flags = (options.go ? bpf::kAttachGo : 0) | (listeners == 2 ? bpf::kAttachNoIpv6 : 0);
+  request.flags = (options.go ? bpf::kAttachGo : 0) | (listeners == 2 ? bpf::kAttachNoIpv6 : 0) |
+                  (options.watch ? bpf::kAttachWatch : 0);
   request.pid_count = static_cast<uint32_t>(options.pids.size());
   for (size_t i = 0; i < options.pids.size(); ++i) {
     request.pids[i] = options.pids[i];
@@ -199,6 +200,7 @@ int main_with_loader(const Options& options, const Watched& events) {
   const auto retired = loader.retire();
   if (!retired) return fail(retired.error().message, kNotAttached);
   Proxy proxy(Door::find(), std::move(ring).value(), routes_of(attached.value()));
+  if (options.watch) proxy.watch_only();
   std::printf("attached slot=%u found=%u open=%u staying=%u %s%s%.*s\n", attached->slot,
               retired->found, retired->open, retired->staying, attached->note.c_str(),
               attached->note.empty() ? "" : " ",

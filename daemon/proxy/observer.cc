@@ -18,25 +18,33 @@ Observer::Observer(Door door, std::unique_ptr<EventSource> events)
     : door_(door),
       events_(std::move(events)),
       stacks_(go_lines),
-      open_request_([this](uint64_t id) { return open_request(id); }) {}
+      open_request_([this](uint64_t id) { return open_request(id); }),
+      watched_(door) {}
 
-std::string Observer::open_request(uint64_t id) const {
-  const auto pair = inbound_.find(id);
-  return pair == inbound_.end() ? std::string() : door_.open_request(pair->second->client.fd.get());
+int Observer::followed_inbound(uint64_t connection) const {
+  const auto pair = inbound_.find(connection);
+  return pair == inbound_.end() ? watched_.descriptor(connection) : pair->second->client.fd.get();
 }
 
-void Observer::drain() {
-  if (events_ == nullptr) return;
+std::string Observer::open_request(uint64_t connection) const {
+  const int fd = followed_inbound(connection);
+  return fd < 0 ? std::string() : door_.open_request(fd);
+}
+
+bool Observer::drain() {
+  if (events_ == nullptr) return false;
   std::string_view record;
+  bool any = false;
   for (int patience = kPatience;;) {
     switch (events_->next(&record)) {
       case EventSource::Next::kNone:
-        return;
+        return any;
       case EventSource::Next::kBusy:
-        if (--patience == 0) return;
+        if (--patience == 0) return any;
         sched_yield();
         break;
       case EventSource::Next::kRecord:
+        any = true;
         if (const auto event = read_event(record)) take(*event);
         break;
     }
@@ -44,7 +52,9 @@ void Observer::drain() {
 }
 
 void Observer::take(const Event& event) {
-  if (event.lost) lost();
+  // Processors do not write their events in the order in which they have looked at the count.
+  const auto more = static_cast<int32_t>((event.lost - lost_) << FB_LOST_SHIFT);
+  if (more > 0) lost(static_cast<uint32_t>(more) >> FB_LOST_SHIFT);
   switch (event.kind) {
     case FB_EXIT:
       tasks_.exited(event.task.process);
@@ -61,6 +71,16 @@ void Observer::take(const Event& event) {
       return;
     case FB_ANSWER:
       if (const auto answer = calls_.answered(event.call, event.status)) answered(*answer);
+      return;
+    case FB_REQUESTS:
+      if (const uint64_t connection = watched_.take(event))
+        tasks_.read(event.task, connection, open_request_);
+      return;
+    case FB_ANSWERS:
+      watched_.take(event);
+      return;
+    case FB_CLOSED:
+      if (const uint64_t connection = watched_.close(event)) tasks_.closed(connection);
       return;
     case FB_WRITE:
       break;
@@ -87,9 +107,11 @@ void Observer::answered(const GoCalls::Answer& answer) {
 }
 
 // Events are missing.
-void Observer::lost() {
+void Observer::lost(uint32_t count) {
+  lost_ += count;
   tasks_.clear();
   calls_.clear();
+  watched_.lost(count);
   for (const auto& [id, pair] : outbound_) {
     if (pair->server.fd.valid()) door_.answers_lost(pair->server.fd.get());
   }
@@ -133,11 +155,8 @@ SentOrigin Observer::origin(const Writer& writer, const std::function<void(Pair*
   const bool is_known = writer.call == FB_NO_REQUEST || calls_.find(writer.call) != nullptr;
   const uint64_t call = is_known ? writer.call : 0;
   if (writer.stream != 0 && connections.size() == 1) {
-    const auto pair = inbound_.find(connections.front());
-    if (pair != inbound_.end()) {
-      return {writer.stack, door_.request_of_stream(pair->second->client.fd.get(), writer.stream),
-              call};
-    }
+    const int fd = followed_inbound(connections.front());
+    if (fd >= 0) return {writer.stack, door_.request_of_stream(fd, writer.stream), call};
   }
   return {writer.stack, tasks_.cause(writer.task, open_request_), call};
 }

@@ -14,6 +14,7 @@
 #include "daemon/proxy/pair.h"
 #include "daemon/proxy/stack_texts.h"
 #include "daemon/proxy/tasks.h"
+#include "daemon/proxy/watched.h"
 
 namespace filibuster::proxy {
 
@@ -23,9 +24,9 @@ class Observer {
   Observer(Door door, std::unique_ptr<EventSource> events);
 
   int descriptor() const { return events_ != nullptr ? events_->descriptor() : -1; }
-  // Takes every event that has come. To be called after bytes were read, and before they are forwarded: the
+  // Takes every event that has come; false: there was none. To be called after bytes were read, and before they are forwarded: the
   // event of a write is there before its bytes.
-  void drain();
+  bool drain();
 
   void add(Pair* pair);
   void remove(Pair* pair);
@@ -43,8 +44,10 @@ class Observer {
  private:
   void take(const Event& event);
   void answered(const GoCalls::Answer& answer);
-  void lost();
-  std::string open_request(uint64_t pair) const;
+  void lost(uint32_t count);
+  // Where the agent follows the inbound connection of that number, of a pair or watched; -1: there is none.
+  int followed_inbound(uint64_t connection) const;
+  std::string open_request(uint64_t connection) const;
 
   Door door_;
   std::unique_ptr<EventSource> events_;
@@ -52,6 +55,8 @@ class Observer {
   TaskTable tasks_;
   TaskTable::OpenRequest open_request_;
   GoCalls calls_;
+  WatchedConnections watched_;
+  uint32_t lost_ = 0;                                          // events, as of the last one
   std::unordered_map<uint64_t, Pair*> outbound_;               // by id
   std::unordered_map<uint64_t, Pair*> inbound_;                // by id
   std::unordered_map<uint16_t, Pair*> by_inner_port_;          // inbound

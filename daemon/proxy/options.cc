@@ -52,6 +52,10 @@ Result<Options> parse_options(int count, char** arguments) {
       options.go = true;
       continue;
     }
+    if (name == "--watch") {
+      options.watch = true;
+      continue;
+    }
     if (i + 1 == count) return Error{std::string(name) + " is unknown, or its value is missing."};
     const std::string_view value = arguments[++i];
     bool good = true;

@@ -19,6 +19,7 @@ struct Options {
   std::string service;  // FILIBUSTER_SERVICE
   uint32_t lane = 0;    // FILIBUSTER_LANE
   bool go = false;
+  bool watch = false;  // inbound connections need not lead here
 
   // Without a loader (tests): where outbound connections lead, where inbound ones do, where to listen for each,
   // and a socket whose datagrams are events.

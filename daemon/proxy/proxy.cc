@@ -21,6 +21,9 @@ constexpr int kAcceptsAtOnce = 64;
 constexpr size_t kEventsAtOnce = 256;
 // How long the next bytes are waited for without sleep: about what it takes to be woken.
 constexpr uint64_t kSpinNs = 25'000;
+// How often events are looked for that nobody is woken for: each millisecond where some have just come, else more and more
+// rarely, at last each 32 ms.
+constexpr uint32_t kMostQuietLooks = 5;
 // A connect that was led here a moment before its process was detached is in the listener's queue by then.
 constexpr uint64_t kOnTheirWayNs = 100'000'000;
 // How often it is asked whether clients that have ended their stream are gone.
@@ -99,7 +102,7 @@ void Proxy::run() {
     const int count = wait(events, busy);
     busy = count > 0;
     if (count < 0 && errno != EINTR) return;
-    observer_.drain();
+    quiet_looks_ = observer_.drain() ? 0 : quiet_looks_ + 1;
     for (const bool answers : {true, false}) {
       for (int i = 0; i < count; ++i) handle(events[static_cast<size_t>(i)], answers);
     }
@@ -207,9 +210,11 @@ int Proxy::timeout_ms() const {
   }
   if (!half_closed_.empty() || leaving_)
     next = next == 0 ? next_check_ns_ : std::min(next, next_check_ns_);
-  if (next == 0) return -1;
+  const int look = looks_ && !leaving_ ? 1 << std::min(quiet_looks_, kMostQuietLooks) : -1;
+  if (next == 0) return look;
   const uint64_t now = clock_ns();
-  return next <= now ? 0 : static_cast<int>((next - now + 999'999) / 1'000'000);
+  const int left = next <= now ? 0 : static_cast<int>((next - now + 999'999) / 1'000'000);
+  return look < 0 ? left : std::min(left, look);
 }
 
 void Proxy::after_events() {

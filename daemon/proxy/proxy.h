@@ -49,6 +49,9 @@ class Proxy {
 
   void unwatch(int fd);
 
+  // Looks for events from time to time: nobody wakes us for what leads past the proxy.
+  void watch_only() { looks_ = true; }
+
   // Forwards until the proxy has left, or was ended.
   void run();
   // Kept connections end politely from now on; run() returns when there is none left.
@@ -125,6 +128,8 @@ class Proxy {
   bool settling_ =
       false;  // inside readable() of an inbound connection, for the cause of an outbound one
   bool leaving_ = false;
+  bool looks_ = false;            // watch_only()
+  uint32_t quiet_looks_ = 0;      // in a row
   uint64_t listen_until_ns_ = 0;  // 0: for ever
   bool stopped_ = false;
 };

@@ -20,7 +20,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLook{200};   // between two looks at what was seen
 constexpr milliseconds kTell{1000};  // between two events with the table
 constexpr size_t kMostEvents = 200;  // of single calls, for each look
-// An execution keeps its RPCs in memory. Another one begins when nothing is open, or in any case.
+// An execution keeps its RPCs in memory, and beyond the first of these numbers only those that are not over. Another one
+// begins when nothing is open, or in any case, since agents have a counter for each place where calls are made.
 constexpr size_t kEnough = 2000, kTooMany = 20'000;
 
 bool is_open(const ExecutionRecord& record) {
@@ -68,7 +69,8 @@ class FollowMode final : public Mode {
     for (bool ends = false; !ends && result.ok();) {
       pollfd woken{lane->place().wake_fd, POLLIN, 0};
       ends = poll(&woken, 1, static_cast<int>(kLook.count())) > 0;
-      const ExecutionRecord record = hub.snapshot(StackLines::kOfAll);
+      const ExecutionRecord record =
+          calls_.ids() > kEnough ? hub.take_ended() : hub.snapshot(StackLines::kOfAll);
       see(session, record);
       const auto now = Clock::now();
       if (now - told >= kTell || ends) {
@@ -79,10 +81,11 @@ class FollowMode final : public Mode {
         // A service that somebody else starts joins at its first call: who has made none by now is looked for.
         if (ends) warn_of_programs_elsewhere(*session, *lane);
       }
-      if (!ends &&
-          (record.rpcs.size() > kTooMany || (record.rpcs.size() > kEnough && !is_open(record)))) {
-        see(session, hub.next_execution(session->counters.next_execution++));
-        calls_.forget_ids();
+      const size_t known = std::max(calls_.ids(), record.rpcs.size());
+      if (!ends && (known > kTooMany || (known > kEnough && !is_open(record)))) {
+        const ExecutionRecord last = hub.next_execution(session->counters.next_execution++);
+        see(session, last);
+        calls_.begin_next(last);
       }
       result = still_there(lane);
     }
@@ -114,6 +117,8 @@ class FollowMode final : public Mode {
                    {"calls", calls_.rows()},
                    {"not_told", not_told_},
                    {"unseen", calls_.unseen()},
+                   {"cut_off", calls_.cut_off()},
+                   {"lost", calls_.lost()},
                    {"text", calls_.text()}});
   }
 

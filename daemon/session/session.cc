@@ -210,7 +210,8 @@ Result<void> Session::work(SessionReport* report) {
   const Lane::Options options{config,         context_.root,     context_.api_url,
                               context_.token, context_.api_port, context_.preload,
                               wake_fd_,       request_.ports,    mode_->meaning_of_moved_port(),
-                              &*loader_};
+                              &*loader_,
+                              /*number=*/0,   request_.follow};
   auto made = Lane::make(options, [this](nlohmann::json event) { events_.tell(std::move(event)); });
   if (!made) return made.error();
   const std::unique_ptr<Lane> lane = std::move(made).value();

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "daemon/model/call_name.h"
@@ -65,6 +66,7 @@ double WatchedCalls::Site::percentile_ms(double part) const {
 void WatchedCalls::see(const ExecutionRecord& record,
                        const std::function<void(const RpcRecord&)>& ended) {
   bool news = false;
+  lost_now_ = record.lost_events;
   for (const RpcRecord& rpc : record.rpcs) {
     if (rpc.open || !told_.insert(rpc.rpc).second) continue;
     news = true;
@@ -122,6 +124,12 @@ void WatchedCalls::keep_tree(const ExecutionRecord& record) {
   tree_ = tree_text(tree, /*indexes=*/false);
 }
 
+void WatchedCalls::begin_next(const ExecutionRecord& last) {
+  told_.clear();
+  lost_ += std::exchange(lost_now_, 0);
+  for (const RpcRecord& rpc : last.rpcs) cut_off_ += rpc.open ? 1 : 0;
+}
+
 void WatchedCalls::end_interval(double seconds) {
   for (auto& [key, site] : sites_) {
     site.rate = seconds > 0 ? static_cast<double>(site.in_interval) / seconds : 0;
@@ -172,6 +180,13 @@ std::string WatchedCalls::text() const {
   if (beyond_ > 0)
     out += counted(beyond_, "call is", "calls are") +
            " not in this table: the targets vary too much\n";
+  if (cut_off_ > 0)
+    out += counted(cut_off_, "call was", "calls were") +
+           " under way while the record was put away, and are not in this table\n";
+  if (lost() > 0)
+    out +=
+        counted(lost(), "event was", "events were") +
+        " lost, since more came than was read: what these told is not in this table, or has no end\n";
   out += unseen;
   if (!tree_.empty()) out += "\nthe last request:\n" + tree_;
   return out;

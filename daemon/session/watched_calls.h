@@ -25,11 +25,15 @@ class WatchedCalls {
   // A snapshot of the running execution. Calls `ended` for each RPC that it shows ended for the first
   // time.
   void see(const ExecutionRecord& record, const std::function<void(const RpcRecord&)>& ended);
-  // Another execution begins: its RPCs have new ids.
-  void forget_ids() { told_.clear(); }
+  // Another execution begins: its RPCs have new ids, and what was under way in `last` is counted, since nobody hears how it ends.
+  void begin_next(const ExecutionRecord& last);
+  size_t ids() const { return told_.size(); }  // of calls that have ended, since then
   // So many writes went over connections that were open before, in all.
   void set_unseen(uint64_t writes) { unseen_ = writes; }
   uint64_t unseen() const { return unseen_; }
+  uint64_t cut_off() const { return cut_off_; }
+  // Events that were lost on their way: what they told is not in the table, or has no end.
+  uint64_t lost() const { return lost_ + lost_now_; }
   // Rates are those of the calls that ended since the last call of this.
   void end_interval(double seconds);
 
@@ -51,7 +55,8 @@ class WatchedCalls {
 
   std::map<Key, Site> sites_;  // caller, service, call, call site
   std::unordered_set<uint64_t> told_;
-  uint64_t count_ = 0, beyond_ = 0, unseen_ = 0;
+  uint64_t count_ = 0, beyond_ = 0, unseen_ = 0, cut_off_ = 0;
+  uint64_t lost_ = 0, lost_now_ = 0;  // in executions that are over, and in the one that runs
   std::string tree_;
 };
 

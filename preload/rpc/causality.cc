@@ -11,32 +11,50 @@ void next_use(Incoming* slot) {
   std::atomic_thread_fence(std::memory_order_release);  // before what is written to the slot next
 }
 
+uint64_t with_tag(uint64_t before, uint32_t slot) {
+  return ((before >> 32) + 1) << 32 | slot;
+}
+
 }  // namespace
 
-Incoming* IncomingTable::claim() {
-  const uint32_t hint = hint_.load(std::memory_order_relaxed) % kSlots;
-  // The hint (the slot freed last) first, then from the beginning, so that few pages are touched.
-  for (uint32_t i = 0; i <= kSlots; ++i) {
-    const uint32_t at = i == 0 ? hint : i - 1;
-    Incoming* slot = &slots_[at];
-    uint32_t expected = Incoming::kFree;
-    if (slot->state.load(std::memory_order_relaxed) != Incoming::kFree ||
-        !slot->state.compare_exchange_strong(expected, Incoming::kClaimed,
-                                             std::memory_order_acq_rel))
-      continue;
-    uint32_t used = used_.load(std::memory_order_relaxed);
-    while (used <= at && !used_.compare_exchange_weak(used, at + 1, std::memory_order_acq_rel)) {
-    }
-    next_use(slot);
-    slot->rpc = slot->generation = 0;
-    slot->agent = slot->execution = 0;
-    slot->multiplexed = slot->entry = slot->late = slot->preliminary = false;
-    slot->counted = slot->inherited = false;
-    slot->http_signature = slot->paths[0] = slot->paths[1] = Hash128{};
-    slot->path_version.store(0, std::memory_order_relaxed);
-    return slot;
+Incoming* IncomingTable::take() {
+  uint64_t head = free_.load(std::memory_order_acquire);
+  while (static_cast<uint32_t>(head) != 0) {
+    Incoming* slot = &slots_[static_cast<uint32_t>(head) - 1];
+    // If another thread takes the slot meanwhile, the number has changed, and the exchange fails.
+    const uint64_t next = with_tag(head, slot->next_free.load(std::memory_order_relaxed));
+    if (free_.compare_exchange_weak(head, next, std::memory_order_acq_rel,
+                                    std::memory_order_acquire))
+      return slot;
   }
-  return nullptr;
+  uint32_t used = used_.load(std::memory_order_relaxed);
+  do {
+    if (used == kSlots) return nullptr;
+  } while (!used_.compare_exchange_weak(used, used + 1, std::memory_order_acq_rel));
+  return &slots_[used];
+}
+
+void IncomingTable::give_back(Incoming* incoming) {
+  incoming->state.store(Incoming::kFree, std::memory_order_release);
+  uint64_t head = free_.load(std::memory_order_relaxed);
+  do {
+    incoming->next_free.store(static_cast<uint32_t>(head), std::memory_order_relaxed);
+  } while (!free_.compare_exchange_weak(head, with_tag(head, slot_of(incoming) + 1),
+                                        std::memory_order_release, std::memory_order_relaxed));
+}
+
+Incoming* IncomingTable::claim() {
+  Incoming* slot = take();
+  if (slot == nullptr) return nullptr;
+  slot->state.store(Incoming::kClaimed, std::memory_order_relaxed);
+  next_use(slot);
+  slot->rpc = slot->generation = 0;
+  slot->agent = slot->execution = 0;
+  slot->multiplexed = slot->entry = slot->late = slot->preliminary = false;
+  slot->counted = slot->inherited = false;
+  slot->http_signature = slot->paths[0] = slot->paths[1] = Hash128{};
+  slot->path_version.store(0, std::memory_order_relaxed);
+  return slot;
 }
 
 void IncomingTable::open(Incoming* incoming, ThreadRequests* thread) {
@@ -69,8 +87,7 @@ void IncomingTable::open(Incoming* incoming, ThreadRequests* thread) {
 void IncomingTable::close(Incoming* incoming) {
   count(incoming, false);
   next_use(incoming);  // references die before the slot is free
-  incoming->state.store(Incoming::kFree, std::memory_order_release);
-  hint_.store(slot_of(incoming), std::memory_order_relaxed);
+  give_back(incoming);
 }
 
 void IncomingTable::note_given_up(const Incoming& incoming, uint32_t session, uint32_t execution) {

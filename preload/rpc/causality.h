@@ -31,6 +31,8 @@ struct Incoming {
   bool inherited = false;    // open when this process was forked
   Hash128 http_signature;    // of an entry
   uint32_t count = 0;        // of an entry
+  std::atomic<uint32_t> next_free{
+      0};  // where the slot is free: the next one, as in IncomingTable::free_
   // The path of what the request causes. That of an entry changes once, when its body is complete.
   Hash128 paths[2];
   std::atomic<uint32_t> path_version{0};  // index in `paths`
@@ -70,9 +72,7 @@ class IncomingTable {
   // `thread`.
   void open(Incoming* incoming, ThreadRequests* thread);
   // Gives a claimed slot back that was not opened.
-  void abandon(Incoming* incoming) {
-    incoming->state.store(Incoming::kFree, std::memory_order_release);
-  }
+  void abandon(Incoming* incoming) { give_back(incoming); }
   // Gives the slot back. Precondition: open.
   void close(Incoming* incoming);
   // To be called before close() of a request that ends without its answer while that execution runs: whoever works for it
@@ -103,6 +103,8 @@ class IncomingTable {
   void after_fork(ThreadRequests* thread);
 
  private:
+  Incoming* take();
+  void give_back(Incoming* incoming);
   bool copy(uint32_t slot, uint32_t use, CauseOf* cause) const;
   void drop_inherited(ThreadRequests* thread);
   void count(Incoming* incoming, bool active);
@@ -110,7 +112,9 @@ class IncomingTable {
   Incoming slots_[kSlots];
   // Number of active requests << 32 | sum of their slots. When the number is 1, the sum is the slot.
   std::atomic<uint64_t> active_{0};
-  std::atomic<uint32_t> hint_{0};  // where to look first for a free slot
+  // The slot that was freed last, from 1 (0: none is free below used_), and above it a number that changes with each slot
+  // that is taken or given back: thousands of requests may be open, and none of them is looked at to find a free one.
+  std::atomic<uint64_t> free_{0};
   std::atomic<uint32_t> used_{0};  // slots ever used
   std::atomic<bool> has_inherited_{false};
   // Session << 32 | execution, which is never 0. A process lives across executions and sessions, and a forked child has it

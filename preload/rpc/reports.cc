@@ -73,9 +73,12 @@ void Scratch::after_fork_in_child() {
   g_scratch_used.store(0, std::memory_order_relaxed);
 }
 
+constinit thread_local uint64_t t_seen_ns __attribute__((tls_model("initial-exec"))) = 0;
+
 void write_event(Attachment* attachment, EventType type, uint32_t execution, uint64_t time_ns,
                  const uint8_t* data, size_t size) {
   const std::span<const uint8_t> part(data, size);
+  if (t_seen_ns != 0) time_ns = t_seen_ns;
   ring_write(attachment->ring, static_cast<uint16_t>(type), execution, time_ns, {&part, 1});
 }
 

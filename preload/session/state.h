@@ -118,6 +118,9 @@ class Scratch {
   uint32_t slot_ = 0;
 };
 
+// When that happened which this thread reports, if it is told of it later (runtimes/attached/watched.cc); 0: now.
+extern constinit thread_local uint64_t t_seen_ns __attribute__((tls_model("initial-exec")));
+
 void write_event(Attachment* attachment, EventType type, uint32_t execution, uint64_t time_ns,
                  const uint8_t* data, size_t size);
 

@@ -90,7 +90,9 @@ void Standby::begin(int log) {
 }
 
 void Standby::say_why_it_ended(SnapshotEnded* message) const {
-  if (!reset::refuse(arena_, NotReset::kOnce, "it ended without exit(3)"))
+  if (!reset::refuse(
+          arena_, NotReset::kOnce,
+          "it ended without calling exit(): by _exit(), by a signal, or as another program"))
     copy_refusal(*arena_, message);
 }
 

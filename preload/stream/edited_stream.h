@@ -2,7 +2,9 @@
 // inserted, overwritten or exchanged for others at given positions. Pure: no system call, no
 // allocation.
 //
+//   EditRoom room;
 //   EditedStream s;                      // positions count the application's bytes from 0
+//   s.use(room);
 //   s.insert(16, header_line);           // before byte 16
 //   s.layout(pieces, 0, s.position(), limit, &out);          // iovecs for one sendmsg
 //   wrote = sendmsg(...); s.advance(wrote);                  // any short write is fine
@@ -19,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "core/pieces.h"
@@ -59,8 +62,7 @@ class EditedStream {
   EditedStream(const EditedStream&) = delete;
   EditedStream& operator=(const EditedStream&) = delete;
 
-  // Keeps edits in this memory from now on, because the object itself has room for a few only. Precondition:
-  // there are no edits.
+  // Keeps edits in this memory from now on; without any, each is refused. Precondition: there are no edits.
   void use(Edit* edits, size_t edit_count, char* bytes, size_t byte_count) {
     edits_ = edits;
     max_edits_ = edit_count;
@@ -68,6 +70,9 @@ class EditedStream {
     max_bytes_ = byte_count;
     first_ = count_ = used_ = 0;
   }
+
+  void use(struct EditRoom& room);
+  void use_none() { use(nullptr, 0, nullptr, 0); }
 
   void reset() {
     position_ = 0;
@@ -175,20 +180,23 @@ class EditedStream {
     return static_cast<size_t>(std::min<uint64_t>(at - e.at, e.size - 1));
   }
 
-  // Enough for pipelined requests with a line of ours each.
-  static constexpr size_t kFewEdits = 16;
-  static constexpr size_t kFewBytes = 2048;
-
   uint64_t position_ = 0;
   size_t first_ = 0;
   size_t count_ = 0;
   size_t used_ = 0;  // how many bytes are taken since there was last no edit
-  Edit* edits_ = few_edits_;
-  size_t max_edits_ = kFewEdits;
-  char* bytes_ = few_bytes_;
-  size_t max_bytes_ = kFewBytes;
-  Edit few_edits_[kFewEdits];
-  char few_bytes_[kFewBytes];
+  Edit* edits_ = nullptr;
+  size_t max_edits_ = 0;
+  char* bytes_ = nullptr;
+  size_t max_bytes_ = 0;
 };
+
+// Enough for pipelined requests with a line of ours each.
+struct EditRoom {
+  EditedStream::Edit edits[16];
+  char bytes[2048];
+};
+inline void EditedStream::use(EditRoom& room) {
+  use(room.edits, std::size(room.edits), room.bytes, sizeof room.bytes);
+}
 
 }  // namespace filibuster::preload

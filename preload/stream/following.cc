@@ -93,6 +93,7 @@ void unpin(Connection* c) {
   if (Followed* protocol = c->protocol()) protocol->free(*c);
   if (Transport* transport = c->transport.load()) transport->drop();
   if (const int aside = c->aside.load(); aside >= 0) release_descriptor(aside);
+  give_back_edit_room(c->wire);
   g_connections.give(c);
 }
 

@@ -335,6 +335,16 @@ void accepted(int listener, int fd) {
   enter(fd, c);
 }
 
+void watched(int fd, const sockaddr* address, socklen_t size, bool from_start) {
+  forget(fd);
+  made_stream_socket();
+  if (!session_present() || !own_process() || !attached()) return;
+  Connection* c = make(fd, from_start ? Role::kServer : Role::kJoining, address, size);
+  if (c == nullptr) return;
+  c->seen_from_start = from_start;
+  enter(fd, c);
+}
+
 Pinned connecting(int fd, const sockaddr* address, socklen_t size) {
   {
     // The second call on a descriptor whose connect is under way (or done) only asks how it went.

@@ -49,6 +49,10 @@ void share(int fd, int copy);
 void accepted(int listener, int fd);
 Pinned connecting(int fd, const sockaddr* address, socklen_t size);
 
+// `fd` stands for a connection that another process has accepted (runtimes/attached/watched.cc). `address`: where. `from_start`:
+// all of its bytes will be shown.
+void watched(int fd, const sockaddr* address, socklen_t size, bool from_start);
+
 // This process turns out to be the server of the connection behind `fd`, which it did not accept: names it as accepted() does.
 void name_server(Connection& connection, int fd);
 

@@ -17,7 +17,9 @@
 namespace filibuster::preload {
 
 void update_debt(Connection& c) {
-  const Wire& w = c.wire;
+  Wire& w = c.wire;
+  // A connection that is given up keeps it: a send that a signal handler has interrupted may go on with its bytes.
+  if (!w.edits.has_edits() && c.state.is_followed()) give_back_edit_room(w);
   if (c.holding.load(std::memory_order_relaxed) != (w.held_size != 0))
     c.holding.store(w.held_size != 0);
   const Followed* protocol = c.protocol();

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "preload/interpose.h"
 #include "preload/os/pool.h"
@@ -21,6 +22,7 @@ namespace filibuster::preload {
 
 namespace {
 Pool<HoldBuffer, 4, 4096> g_hold_buffers;
+Pool<EditRoom, 16, 4096> g_edit_rooms;  // as many as there are connections
 }  // namespace
 
 void give_back(HoldBuffer* buffer) {
@@ -31,6 +33,20 @@ void release_hold(Wire& w) {
   give_back(w.held);
   w.held = nullptr;
   w.held_size = 0;
+}
+
+bool take_edit_room(Wire& w) {
+  if (w.edit_room != nullptr) return true;
+  w.edit_room = g_edit_rooms.take();
+  if (w.edit_room == nullptr) return false;
+  w.edits.use(*w.edit_room);
+  return true;
+}
+
+void give_back_edit_room(Wire& w) {
+  if (w.edit_room == nullptr) return;
+  w.edits.use_none();
+  g_edit_rooms.give(std::exchange(w.edit_room, nullptr));
 }
 
 void wait_writable(int fd, int timeout_ms) {

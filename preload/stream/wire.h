@@ -25,6 +25,7 @@ struct HoldBuffer {
 struct Wire {
   Transport* transport = nullptr;  // of the connection (transport.h)
   EditedStream edits;              // what is on the wire
+  EditRoom* edit_room = nullptr;   // while the protocol has edits under way
   uint64_t accepted = 0;           // what the application was told is sent
   // What the protocol has seen; more than `accepted` after a short write or EAGAIN.
   uint64_t fed = 0;
@@ -69,5 +70,10 @@ int transmit(Wire& w, int fd, Pieces pieces, uint64_t base, uint64_t limit, int 
 bool hold(Wire& w, Pieces pieces, uint64_t base, uint64_t from, uint64_t end);
 void release_hold(Wire& w);
 void give_back(HoldBuffer* buffer);  // nullptr: nothing
+
+// Gives the wire an EditRoom if it has none. False: there is no memory.
+bool take_edit_room(Wire& w);
+// Precondition: no edit is under way, and no send that was interrupted may go on with one.
+void give_back_edit_room(Wire& w);
 
 }  // namespace filibuster::preload

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What attaching costs (eBPF and a proxy; docs/attach.md), in interleaved rounds with a control. Nothing is preloaded but the proxies.
 
-    requests    300 bytes one after the other on a kept connection, from a static client to a C++ server: with the server attached, with
+    requests    300 bytes one after the other on a kept connection, from a static client to a C++ server: with the server watched, with
                 the client attached, and through filibuster-proxy alone, without eBPF and without the library
     insertion   the kernel adds `Connection: close` to the next answer of a connection that was open before
     watched     wrk against a server that `trace --follow` watches, in C++ and in Python

@@ -10,22 +10,12 @@ import subprocess
 
 import pytest
 
-from conftest import PYTHON, REPOSITORY, wait_until
+from conftest import PROGRAMS, PYTHON, REPOSITORY, wait_until
 from processes import at_work_in
 from small_apps import config, relay, url
 from test_snapshots import application, both, python, shown
 
-SOURCES = REPOSITORY / "tests" / "programs" / "resets"
-
-
-@pytest.fixture(scope="module")
-def leaks(tmp_path_factory):
-    """The program, and a library that it links."""
-    folder = tmp_path_factory.mktemp("leaks")
-    compiler = ["g++", "-std=c++20", "-O1", "-g1", "-Wall", "-Wextra", "-Werror", f"-I{REPOSITORY}"]
-    subprocess.run([*compiler, "-fPIC", "-shared", "-o", folder / "libleaks.so", SOURCES / "library.cc"], check=True)
-    subprocess.run([*compiler, "-o", folder / "leaks", SOURCES / "leaks.cc", f"-L{folder}", "-lleaks", f"-Wl,-rpath,{folder}"], check=True)
-    return folder / "leaks"
+LEAKS = PROGRAMS / "leaks"  # tests/programs/resets
 
 
 def most_of_one_process(project):
@@ -35,9 +25,9 @@ def most_of_one_process(project):
     return max(collections.Counter(pid for pid, _ in rows).values())
 
 
-def explored(project, leaks, hazard):
+def explored(project, hazard):
     """With snapshots, after a run without them that shows the same."""
-    run = both(project, {"command": f"exec {leaks} {hazard}"})
+    run = both(project, {"command": f"exec {LEAKS} {hazard}"})
     if "NOT CHECKED: " in run.output:
         pytest.skip(run.output[run.output.index("NOT CHECKED: "):].splitlines()[0])
     assert "LEAKED" not in run.output and run.test["findings"], run
@@ -68,11 +58,11 @@ def whole(*values):
     # Memory that a fork leaves out, or takes out of userfaultfd(2), is not there in a child of the snapshot, and need not be given back.
     *map(whole, ["deep-stack", "dont-fork", "userfaults", "library", "exit-in-handler", "thread-joined", "abort", "killed"]),
 ])
-def test_what_a_test_leaves_is_given_back(project, leaks, hazard):
-    check_reset(project, explored(project, leaks, hazard))
+def test_what_a_test_leaves_is_given_back(project, hazard):
+    check_reset(project, explored(project, hazard))
 
 
-PROCESSES, STATUS = "processes", "/proc/self/status"
+PROCESSES = "processes"
 
 
 @pytest.mark.parametrize("hazard, why", [
@@ -84,10 +74,10 @@ PROCESSES, STATUS = "processes", "/proc/self/status"
     ("ignored-grandchild", PROCESSES),
     ("ignored-session", PROCESSES),
     whole("ignored-command", PROCESSES),
-    ("thread-left", STATUS),
+    ("thread-left", "it has threads that have not ended"),
     ("wipe-on-fork", "MADV_WIPEONFORK"),
     ("huge-pages", "huge pages"),
-    ("_exit", "it ended without exit(3)"),
+    ("_exit", "it ended without calling exit()"),
     whole("large-file", "read-only"),
     whole("hidden-dropped", "memory"),
     whole("file-unmapped", "a mapping of a file is gone"),
@@ -96,15 +86,15 @@ PROCESSES, STATUS = "processes", "/proc/self/status"
     whole("guard", "swapped out"),
     whole("child-left", PROCESSES),
     whole("child-exec", PROCESSES),
-    whole("exec", "it ended without exit(3)"),
-    whole("signal-waits", STATUS),
+    whole("exec", "it ended without calling exit()"),
+    whole("signal-waits", "signals wait for it"),
     whole("limit-of-stack", "limits have changed"),
     whole("nice", "priority has changed"),
     whole("batch", "policy has changed"),
-    whole("affinity", STATUS),
-    whole("no-new-privs", STATUS),
-    whole("locked-memory", STATUS),
-    whole("user", STATUS),
+    whole("affinity", "its processors have changed"),
+    whole("no-new-privs", "PR_SET_NO_NEW_PRIVS"),
+    whole("locked-memory", "its locked memory has changed"),
+    whole("user", "its users or groups have changed"),
     whole("coredump-filter", "what a dump of it contains has changed"),
     whole("oom-score", "score for the want of memory has changed"),
     whole("timer-slack", "timer slack has changed"),
@@ -115,9 +105,9 @@ PROCESSES, STATUS = "processes", "/proc/self/status"
     whole("namespace", "namespaces have changed"),
     whole("root", "its state cannot be read"),
 ])
-def test_what_is_not_given_back_is_forked(project, leaks, hazard, why):
+def test_what_is_not_given_back_is_forked(project, hazard, why):
     try:
-        run = explored(project, leaks, hazard)
+        run = explored(project, hazard)
     finally:
         end_those_that_stay(project)
     start = run.test["start"]
@@ -131,8 +121,8 @@ def counted(path):
     return collections.Counter(path.read_text().splitlines())
 
 
-def test_exit_handlers_and_buffers_are_done_once_in_each_execution(project, leaks):
-    run = explored(project, leaks, "ends")
+def test_exit_handlers_and_buffers_are_done_once_in_each_execution(project):
+    run = explored(project, "ends")
     check_reset(project, run)
     executions = len((project.directory / "seen").read_text().splitlines())
     handlers = ("registered before", "registered after", "with the status", "static data", "library")
@@ -142,26 +132,26 @@ def test_exit_handlers_and_buffers_are_done_once_in_each_execution(project, leak
         assert str(finding).count("of before, without an end") == 1, finding
 
 
-def test_the_status_is_that_of_an_exit_in_an_exit_handler(project, leaks):
-    run = explored(project, leaks, "exit-again")
+def test_the_status_is_that_of_an_exit_in_an_exit_handler(project):
+    run = explored(project, "exit-again")
     check_reset(project, run)
     assert all("exit status 5" in str(finding) for finding in run.test["findings"]), run
 
 
-def test_each_execution_has_the_descriptors_of_the_first_one(project, leaks):
-    run = explored(project, leaks, "descriptors")
+def test_each_execution_has_the_descriptors_of_the_first_one(project):
+    run = explored(project, "descriptors")
     check_reset(project, run)
     assert len(counted(project.directory / "descriptors")) == 1, run
 
 
 @pytest.mark.whole
-def test_a_test_that_closes_all_descriptors_is_as_it_is_plainly(project, leaks):
-    assert explored(project, leaks, "closed-all").test["start"]["way"] in ("reset", "forked")
+def test_a_test_that_closes_all_descriptors_is_as_it_is_plainly(project):
+    assert explored(project, "closed-all").test["start"]["way"] in ("reset", "forked")
 
 
-def test_a_limit_of_processor_time_is_one_of_each_execution(project, leaks):
+def test_a_limit_of_processor_time_is_one_of_each_execution(project):
     # Four executions of one process would be more than the second that it has.
-    run = explored(project, leaks, "processor")
+    run = explored(project, "processor")
     check_reset(project, run)
     assert most_of_one_process(project) > 4, run
 

@@ -2,8 +2,10 @@
 // request whose answer is the very bytes of it.
 //   after   one after the other
 //   once    all of them open at once, then asked, then read, then closed
-// Prints what came back, and how many descriptors and bytes of memory this program and the server
-// (its pid is in PID_FILE) have afterwards, beyond what they had after the first tenth.
+//   kept    as `after`, but they stay open until all is printed
+// Prints what came back, and how many descriptors and kilobytes of memory this program and the server
+// (its pid is in PID_FILE) have afterwards, beyond what they had after the first tenth (`kept`: of
+// memory that is not shared).
 #include <dirent.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -25,10 +27,10 @@ int descriptors_of(const std::string& pid) {
   return count;
 }
 
-long resident_kb(const std::string& pid) {
+long resident_kb(const std::string& pid, const std::string& field) {
   std::ifstream file("/proc/" + pid + "/status");
   for (std::string line; std::getline(file, line);) {
-    if (line.rfind("VmRSS:", 0) == 0) return atol(line.c_str() + 6);
+    if (line.rfind(field, 0) == 0) return atol(line.c_str() + field.size());
   }
   return -1;
 }
@@ -89,7 +91,7 @@ struct Counts {
   int good = 0, wrong = 0, not_connected = 0, not_sent = 0;
 };
 
-void one_after_the_other(int from, int to, int port, Counts* counts) {
+void one_after_the_other(int from, int to, int port, bool keep, Counts* counts) {
   for (int i = from; i < to; ++i) {
     const int fd = connect_from(i, port);
     if (fd < 0) {
@@ -101,7 +103,7 @@ void one_after_the_other(int from, int to, int port, Counts* counts) {
     } else {
       ++(read_answer(fd) ? counts->good : counts->wrong);
     }
-    close(fd);
+    if (!keep) close(fd);
   }
 }
 
@@ -140,19 +142,21 @@ int main(int argc, char** argv) {
     if (mode == "once") {
       at_once(part, port, &counts);
     } else {
-      one_after_the_other(0, part, port, &counts);
+      one_after_the_other(0, part, port, mode == "kept", &counts);
     }
   };
   some(mode == "once" ? count : count / 10);
-  const std::string self = "self";
+  const std::string self = "self", field = mode == "kept" ? "RssAnon:" : "VmRSS:";
   const int before_server = settled_descriptors_of(server);
-  const long before[] = {descriptors_of(self), resident_kb(self), resident_kb(server)};
+  const long before[] = {descriptors_of(self), resident_kb(self, field),
+                         resident_kb(server, field)};
   some(mode == "once" ? count : count - count / 10);
   const int after_server = settled_descriptors_of(server);
   printf("good %d wrong %d not connected %d not sent %d\n", counts.good, counts.wrong,
          counts.not_connected, counts.not_sent);
   printf("descriptors %ld server %d\n", descriptors_of(self) - before[0],
          after_server - before_server);
-  printf("memory %ld server %ld\n", resident_kb(self) - before[1], resident_kb(server) - before[2]);
+  printf("memory %ld server %ld\n", resident_kb(self, field) - before[1],
+         resident_kb(server, field) - before[2]);
   return 0;
 }

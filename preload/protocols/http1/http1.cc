@@ -6,12 +6,15 @@
 #include <utility>
 
 #include "preload/inject/inject.h"
+#include "preload/os/pool.h"
 #include "preload/protocols/http2/http2.h"
 #include "preload/rpc/fields.h"
 #include "preload/stream/recognition.h"
 
 namespace filibuster::preload {
 namespace {
+
+Pool<http1::RequestTexts, 16, 4096> g_request_texts;  // as many as there are connections
 
 // Asks for "GET /path HTTP/1.1\r\n", because a method alone may also stand in the middle of a body.
 bool has_whole_request_line(std::string_view bytes) {
@@ -110,6 +113,28 @@ bool looks_like_requests(Connection& c, Pieces pieces, size_t size) {
   return false;
 }
 
+// --- the memory of a request -----------------------------------------------------------------------
+
+bool Http1::take_texts(Connection& c) {
+  if (texts != nullptr) return true;
+  texts = g_request_texts.take();
+  requests.use(texts);
+  if (texts == nullptr) give_up(c, NotInterposedReason::kTableFull);
+  return texts != nullptr;
+}
+
+void Http1::give_back_texts() {
+  if (texts == nullptr) return;
+  g_request_texts.give(std::exchange(texts, nullptr));
+  requests.use(texts);
+}
+
+bool Http1::skip_request_body(uint64_t size) {
+  const http1::ParseState state = requests.skip_body(size);
+  leave_texts();
+  return state != http1::ParseState::kInvalid;
+}
+
 // --- a client's requests -------------------------------------------------------------------------
 
 void Http1::offered(Connection& c, const Offer& offer, uint64_t from) {
@@ -121,6 +146,7 @@ void Http1::offered(Connection& c, const Offer& offer, uint64_t from) {
   if (from == 0 && requests.state() == http1::ParseState::kStart &&
       !looks_like_requests(c, offer.pieces, static_cast<size_t>(offer.end - offer.base)))
     return;
+  if (!take_texts(c)) return;
   offer.pieces.each(static_cast<size_t>(from - offer.base), SIZE_MAX,
                     [&](const char* part, size_t size) {
                       feed_base = from;
@@ -131,6 +157,7 @@ void Http1::offered(Connection& c, const Offer& offer, uint64_t from) {
                         give_up(c, NotInterposedReason::kUnknownProtocol);
                       return c.state.is_followed() && state != http1::ParseState::kUpgraded;
                     });
+  leave_texts();
 }
 
 Released Http1::release(Connection& c, int fd, const Offer& offer, Sending sending) {
@@ -174,8 +201,7 @@ bool Http1::waits_for_its_fault(const Connection&) const {
 bool Http1::skipped(Connection&, uint64_t size) {
   if (fields != nullptr) request_unseen(fields);
   feed_base = connection->wire.fed + size;
-  return requests.state() == http1::ParseState::kBody &&
-         requests.skip_body(size) != http1::ParseState::kInvalid;
+  return requests.state() == http1::ParseState::kBody && skip_request_body(size);
 }
 
 // --- bytes that went by unchanged ----------------------------------------------------------------
@@ -187,6 +213,7 @@ void Http1::observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size
   if (parser.state() == http1::ParseState::kStart &&
       !may_begin(c, *this, fd, of_requests, pieces, size))
     return;
+  if (of_requests && !take_texts(c)) return;
   if (!of_requests) announce(*this);
   http1::ParseState state = parser.state();
   Followed* next = this;
@@ -205,6 +232,7 @@ void Http1::observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size
     return state != http1::ParseState::kInvalid && state != http1::ParseState::kUpgraded &&
            c.state.is_followed();
   });
+  if (of_requests) leave_texts();
   if (next != this) return;
   if (!of_requests && c.role == Role::kClient) {
     const bool within = state == http1::ParseState::kBody;
@@ -223,9 +251,9 @@ bool Http1::unseen(Connection&, Traffic traffic, size_t size) {
   const Exchange* x = of_requests ? current : exchanges.front();
   if (x != nullptr && of_requests && x->incoming != nullptr) incoming_body_unseen(x->incoming);
   if (x != nullptr && !of_requests && x->fields != nullptr) response_unseen(x->fields);
-  http1::MessageParser& parser = of_requests ? requests : responses;
-  return parser.state() == http1::ParseState::kBody &&
-         parser.skip_body(size) != http1::ParseState::kInvalid;
+  if (of_requests) return requests.state() == http1::ParseState::kBody && skip_request_body(size);
+  return responses.state() == http1::ParseState::kBody &&
+         responses.skip_body(size) != http1::ParseState::kInvalid;
 }
 
 bool Http1::is_idle(const Connection& c) const {

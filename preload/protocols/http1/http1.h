@@ -82,12 +82,25 @@ struct Http1 final : Followed {
   void settle(Connection& c) override;
   void end_silence(Connection& c) override;
   void adopt_in_child(Connection& c) override;
+  void free(Connection&) override { give_back_texts(); }
+
+  // Called before `requests` is fed. False: there is no memory, and the connection was given up.
+  bool take_texts(Connection& c);
+  // Called afterwards: only a parser that is within a request keeps its texts.
+  void leave_texts() {
+    if (!requests.in_message()) give_back_texts();
+  }
+  void give_back_texts();
+  // False: no body of a request is so long.
+  bool skip_request_body(uint64_t size);
 
   Connection* const connection;
   RequestEvents request_events{this};
   ResponseEvents response_events{this};
-  http1::MessageParser requests{http1::Direction::kRequests, &request_events};
-  http1::MessageParser responses{http1::Direction::kResponses, &response_events};
+  http1::RequestTexts* texts = nullptr;
+  http1::MessageParser requests{texts, &request_events};
+  http1::Outstanding outstanding;
+  http1::MessageParser responses{&outstanding, &response_events};
   ExchangeQueue exchanges;
   ReceiveGate receives;
   bool keeps_readers_out = false;  // owner of the request flow: `receives` is closed for a fault
@@ -99,7 +112,7 @@ struct Http1 final : Followed {
   uint64_t feed_base = 0;  // of the first byte of the current feed
   uint64_t message_start = 0;
   bool decided = false;     // outgoing_begin was called for it
-  http1::MessageHead head;  // views into the parser; valid until the next message begins
+  http1::MessageHead head;  // views into `texts`; valid until the message is complete
   char sample[kBodySample];
   uint16_t sample_size = 0;
   RequestFields* fields = nullptr;        // owned until it is decided

@@ -23,6 +23,8 @@ void add_edits(Connection& c, Exchange* x) {
   const uint64_t start = h.message_start;
   const uint64_t sent = c.wire.edits.position();
   const size_t carried = h.head.filibuster.size();
+  if (!call.overwrite_header && !call.insert_header && carried != kRuntimeValueSize) return;
+  if (!take_edit_room(c.wire)) return report_note("there was no memory to mark a request");
   if (!call.overwrite_header && carried == kRuntimeValueSize) {
     // The helper's value is for this library only.
     if (!remove_field(c, start + h.head.filibuster_offset, carried))
@@ -40,7 +42,6 @@ void add_edits(Connection& c, Exchange* x) {
     }
     return;
   }
-  if (!call.insert_header) return;
   const std::string_view line(call.header_line, kHeaderLineSize);
   uint64_t at = start + h.head.after_start_line;
   // If a part of the head went out before it was complete, our field goes before the empty line, the

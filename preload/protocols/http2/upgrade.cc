@@ -10,7 +10,7 @@ namespace filibuster::preload {
 namespace {
 
 // The caller owns both flows.
-bool begin_upgraded(Connection& c, const Http1& before, Exchange* x) {
+bool begin_upgraded(Connection& c, Http1& before, Exchange* x) {
   if (!c.state.is_followed() || !before.exchanges.empty() || !c.wire.is_still() ||
       (x->halves.load(std::memory_order_acquire) & kRequestHalf) == 0) {
     return false;
@@ -19,6 +19,7 @@ bool begin_upgraded(Connection& c, const Http1& before, Exchange* x) {
   Http2Connection* h = make_http2(c, Http2Client::kAbrupt);
   if (h == nullptr) return false;
   c.followed.store(h, std::memory_order_release);
+  before.give_back_texts();
   if (!h->lock.acquire()) return false;
   h->origin = c.wire.accepted;
   http2::Stream* stream = h->view.begin_upgraded({before.upgrade_settings, before.upgrade_size});

@@ -6,6 +6,7 @@
 #include "core/fault/fault.h"
 #include "preload/inject/inject.h"
 #include "preload/os/address.h"
+#include "preload/os/pool.h"
 #include "preload/rpc/fields.h"
 #include "preload/runtimes/attached/origin.h"
 #include "preload/session/state.h"
@@ -18,6 +19,7 @@ namespace filibuster::preload {
 namespace {
 
 constexpr std::string_view kMethod = "TLS";
+Pool<Sealed::ManyTold, 16, 4096> g_told;
 
 Sealed& sealed_of(Connection& c) {
   return *reinterpret_cast<Sealed*>(c.room);
@@ -36,7 +38,7 @@ void end_told(Sealed::Told* told, RpcFinished finished) {
 }
 
 void end_all_told(Sealed& s, const RpcFinished& finished) {
-  for (Sealed::Told& told : s.open) {
+  for (Sealed::Told& told : s.open_told()) {
     if (told.number != 0) end_told(&told, finished);
   }
 }
@@ -85,7 +87,13 @@ void begin_call(Connection& c, const AttachedCall* seen) {
 // The RPC that was just begun is one of several from now on.
 void keep_open(Sealed& s, const AttachedCall& seen) {
   if (!s.call.active) return;
-  Sealed::Told& place = s.open[s.next_told++ % Sealed::kTold];
+  if (s.open_told().empty()) {
+    Sealed::ManyTold* memory = g_told.take();
+    if (memory == nullptr) return end_call(s, {});  // as if others had pushed it out
+    s.open.store(new (memory) Sealed::ManyTold, std::memory_order_release);
+  }
+  const std::span<Sealed::Told> open = s.open_told();
+  Sealed::Told& place = open[s.next_told++ % open.size()];
   if (place.number != 0) end_told(&place, {});
   place = {seen.number, s.call, seen.http2, s.delayed};
   s.call.active = s.delayed = false;
@@ -249,7 +257,7 @@ bool Sealed::answered_elsewhere(Connection& c, uint64_t number, uint16_t status)
     end_silence(c);
     return true;
   }
-  for (Told& one : open) {
+  for (Told& one : open_told()) {
     if (one.number != number || (failed && !one.http2)) continue;
     RpcFinished answered;
     answered.status = status;
@@ -268,7 +276,11 @@ void Sealed::answers_elsewhere_lost(Connection&) {
 
 void Sealed::adopt_in_child(Connection& c) {
   call.active = silenced.active = c.connect.handshake.active = false;
-  for (Told& one : open) one.number = 0;
+  for (Told& one : open_told()) one.number = 0;
+}
+
+void Sealed::free(Connection&) {
+  if (ManyTold* many = open.load()) g_told.give(many);
 }
 
 void begin_tls(Connection& c, Pieces pieces, size_t size) {

@@ -9,6 +9,9 @@
 // any byte of the request leaves, and ends the connection.
 #pragma once
 
+#include <atomic>
+#include <span>
+
 #include "core/tls/record_reader.h"
 #include "preload/stream/connection.h"
 
@@ -30,6 +33,7 @@ struct Sealed final : HoldsNothing {
   bool is_carrier() const override { return true; }
   bool answered_elsewhere(Connection& c, uint64_t number, uint16_t status) override;
   void answers_elsewhere_lost(Connection& c) override;
+  void free(Connection&) override;
 
   // A request that others see, and whose caller has no answer yet.
   struct Told {
@@ -39,7 +43,9 @@ struct Sealed final : HoldsNothing {
     bool delayed = false;
   };
   // More of them at a time are only counted: the oldest ones end as answered.
-  static constexpr size_t kTold = 100;
+  struct ManyTold {
+    Told at[100];
+  };
 
   tls::RecordReader requests, answers;
   tls::ClientTurns turns;
@@ -56,7 +62,12 @@ struct Sealed final : HoldsNothing {
   uint32_t execution = 0;  // of the last RPC
   bool told = false;       // others see the requests of this connection
   uint32_t next_told = 0;
-  Told open[kTold];
+  std::atomic<ManyTold*> open{nullptr};  // from the first of them on: owned
+
+  std::span<Told> open_told() {
+    ManyTold* const many = open.load(std::memory_order_acquire);
+    return many == nullptr ? std::span<Told>() : many->at;
+  }
 };
 static_assert(sizeof(Sealed) <= Connection::kRoom);
 

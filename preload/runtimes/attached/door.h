@@ -9,6 +9,8 @@
 // address that its caller asked for; and the attached program is the executable that reports name.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -47,5 +49,15 @@ int filibuster_attached_stream(int fd, unsigned stream, char* value, size_t capa
 // The bytes of `fd`, which was accepted or is about to connect, are those of the attached process itself:
 // they are not followed.
 void filibuster_attached_inner(int fd);
+
+// `fd`, which is no socket, stands for a connection that the attached process has accepted at this address, and whose bytes do not
+// pass here. `from_start`: all of them will be told. It is closed when the connection ends.
+void filibuster_attached_watched(int fd, const sockaddr* address, socklen_t size, int from_start);
+// So many events of such connections were lost: what they told is in no record, and that is said.
+void filibuster_attached_requests_lost(unsigned events);
+// The attached process has read these bytes of it (`requests`), or has written them, at this moment (CLOCK_MONOTONIC). bytes ==
+// nullptr: so many that nobody saw. Returns 0 if the connection is not known, since there was no session: it is to be told again.
+int filibuster_attached_seen(int fd, int requests, const char* bytes, size_t size,
+                             uint64_t when_ns);
 
 }  // extern "C"

@@ -17,29 +17,38 @@
 namespace filibuster::preload::reset {
 namespace {
 
-// Of /proc/self/status (proc(5)). The others tell of memory, of time, and of what is given back.
-constexpr std::string_view kLines[] = {"TracerPid:",
-                                       "Uid:",
-                                       "Gid:",
-                                       "Groups:",
-                                       "VmLck:",
-                                       "Threads:",
-                                       "SigPnd:",
-                                       "ShdPnd:",
-                                       "CapInh:",
-                                       "CapPrm:",
-                                       "CapEff:",
-                                       "CapBnd:",
-                                       "CapAmb:",
-                                       "NoNewPrivs:",
-                                       "Seccomp:",
-                                       "Seccomp_filters:",
-                                       "Speculation_Store_Bypass:",
-                                       "SpeculationIndirectBranch:",
-                                       "Cpus_allowed:",
-                                       "Mems_allowed:",
-                                       "THP_enabled:",
-                                       "x86_Thread_features:"};
+// Lines of /proc/self/status (proc(5)). The others tell of memory, of time, and of what is given back.
+struct Line {
+  std::string_view label;
+  const char* changed;
+};
+constexpr const char* kUsers = "its users or groups have changed";
+constexpr const char* kSignals = "signals wait for it";
+constexpr const char* kRights = "its capabilities have changed";
+constexpr const char* kSpeculation = "its speculation has changed (PR_SET_SPECULATION_CTRL)";
+constexpr Line kLines[] = {
+    {"TracerPid:", "whether it is traced has changed"},
+    {"Uid:", kUsers},
+    {"Gid:", kUsers},
+    {"Groups:", kUsers},
+    {"VmLck:", "its locked memory has changed"},
+    {"Threads:", "it has threads that have not ended"},
+    {"SigPnd:", kSignals},
+    {"ShdPnd:", kSignals},
+    {"CapInh:", kRights},
+    {"CapPrm:", kRights},
+    {"CapEff:", kRights},
+    {"CapBnd:", kRights},
+    {"CapAmb:", kRights},
+    {"NoNewPrivs:", "whether it gets new rights has changed (PR_SET_NO_NEW_PRIVS)"},
+    {"Seccomp:", "it restricts its system calls (seccomp)"},
+    {"Seccomp_filters:", "it restricts its system calls (seccomp)"},
+    {"Speculation_Store_Bypass:", kSpeculation},
+    {"SpeculationIndirectBranch:", kSpeculation},
+    {"Cpus_allowed:", "its processors have changed"},
+    {"Mems_allowed:", "its memory nodes have changed"},
+    {"THP_enabled:", "its huge pages have changed (PR_SET_THP_DISABLE)"},
+    {"x86_Thread_features:", "its shadow stack has changed"}};
 
 struct Number {
   const char* changed;
@@ -120,9 +129,29 @@ bool identify(const char* path, uint64_t* device, uint64_t* inode) {
 }
 
 bool is_kept(std::string_view line) {
-  for (const std::string_view label : kLines)
-    if (line.starts_with(label)) return true;
+  for (const Line& one : kLines)
+    if (line.starts_with(one.label)) return true;
   return false;
+}
+
+// In the lines that were kept.
+std::string_view line_of(const KernelState& state, std::string_view label) {
+  std::string_view rest(state.status, state.status_size);
+  while (!rest.empty()) {
+    const size_t end = rest.find('\n');
+    if (rest.starts_with(label)) return rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+  }
+  return {};
+}
+
+const char* status_difference_of(const KernelState& before, const KernelState& now) {
+  if (before.status_size == now.status_size &&
+      std::memcmp(before.status, now.status, now.status_size) == 0)
+    return nullptr;
+  for (const Line& one : kLines)
+    if (line_of(before, one.label) != line_of(now, one.label)) return one.changed;
+  return "its state has changed (/proc/self/status)";
 }
 
 long action_of(int signal, const KernelAction* set, KernelAction* get) {
@@ -157,9 +186,7 @@ bool read_kernel_state(KernelState* out) {
 }
 
 const char* difference_of(const KernelState& before, const KernelState& now) {
-  if (before.status_size != now.status_size ||
-      std::memcmp(before.status, now.status, now.status_size) != 0)
-    return "its threads, signals that wait, users, rights, locked memory, or processors have changed (/proc/self/status)";
+  if (const char* changed = status_difference_of(before, now)) return changed;
   for (size_t i = 0; i < std::size(kNumbersOf); ++i)
     if (before.numbers[i] != now.numbers[i]) return kNumbersOf[i].changed;
   if (before.root_device != now.root_device || before.root_inode != now.root_inode)

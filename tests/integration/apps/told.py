@@ -16,7 +16,7 @@ port, back, authority = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 events = socket.socket(fileno=int(os.environ["EVENTS_FD"]))
 # bpf/attached.h
 WRITE, READ, CALL, ANSWER = 1, 2, 4, 5
-LOST, NO_REQUEST, HTTP2, RAW_PATH = 2, 1, 1, 2
+LOST, NO_REQUEST, HTTP2, RAW_PATH = 1 << 8, 1, 1, 2  # LOST: one event is missing by now
 numbers = iter(range(1000, 1 << 30))
 
 

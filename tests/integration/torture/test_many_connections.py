@@ -1,5 +1,6 @@
 """Many connections, one after the other and all open at once: each is answered as without us, and nothing is left of them,
-neither without a session nor in one. TORTURE=1: 100,000 of them, and as many at once as descriptors are allowed."""
+neither without a session nor in one. While they are open and idle they take little memory. TORTURE=1: 100,000 of them, and as
+many at once as descriptors are allowed."""
 import os
 import re
 import resource
@@ -13,9 +14,12 @@ from small_apps import config
 LONG = bool(os.environ.get("TORTURE"))
 ROOM = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 COUNTS = {"after": 100_000 if LONG else 2000,
-          "once": min(ROOM - 200, 30_000) if LONG else 500}
+          "once": min(ROOM - 200, 30_000) if LONG else 500,
+          "kept": 9900 if LONG else 1000}
 # What a session may keep for each process, whatever the number of connections: kilobytes.
 MOST_KEPT = 4096
+# What an idle connection of HTTP/1 may take at both of its ends together: bytes.
+MOST_AT_BOTH_ENDS = 12_000
 SERVER = f"ulimit -n $(ulimit -Hn); echo $$ > {{pid}}; exec {PROGRAMS}/http_echo_server epoll {{port}}"
 
 
@@ -40,7 +44,31 @@ def outside(directory, mode, env):
         server.wait()
 
 
-@pytest.mark.parametrize("mode", COUNTS)
+def in_session(project, mode):
+    """What it prints there, and the run."""
+    server = {"name": "echo", "command": SERVER.format(pid=project.directory / "pid", port="${port:echo}")}
+    told = project.directory / "told"
+    test = f"exec {PROGRAMS}/many_connections {mode} ${{port:echo}} {COUNTS[mode]} pid > {told}"
+    project.write("filibuster.json", config([server], [{"name": "many", "command": test}], default_faults=False,
+                                            bounds={"reference_executions": 1, "quiesce_timeout": "60s"}))
+    run = project.filibuster("trace", timeout=500)
+    # Where not all of it could be followed, that is said.
+    assert run.exit_code == 0 or (run.exit_code == 3 and "no conclusion" in run.output), run.output[-2000:] + run.errors
+    return numbers(told.read_text()), run
+
+
+def test_an_idle_connection_takes_little_memory_at_both_ends_together(project):
+    count = COUNTS["kept"]
+    answered, descriptors, memory = outside(project.directory, "kept", {})
+    followed, run = in_session(project, "kept")
+    assert followed[:2] == (answered, descriptors), run.errors
+    most = count - count // 10
+    assert descriptors == [most, most]
+    ours = [(now - plain) * 1024 / most for now, plain in zip(followed[2], memory)]
+    assert 0 < sum(ours) <= MOST_AT_BOTH_ENDS, ours
+
+
+@pytest.mark.parametrize("mode", ["after", "once"])
 def test_many_connections_leave_nothing_and_are_answered_as_without_us(project, mode):
     answered, descriptors, memory = outside(project.directory, mode, {})
     assert answered == f"good {COUNTS[mode] * (2 if mode == 'once' else 1)} wrong 0 not connected 0 not sent 0"
@@ -50,14 +78,6 @@ def test_many_connections_leave_nothing_and_are_answered_as_without_us(project, 
     assert alone[:2] == (answered, descriptors)
     assert all(ours - plain < MOST_KEPT for ours, plain in zip(alone[2], memory)), (alone, memory)
 
-    server = {"name": "echo", "command": SERVER.format(pid=project.directory / "pid", port="${port:echo}")}
-    told = project.directory / "told"
-    test = f"exec {PROGRAMS}/many_connections {mode} ${{port:echo}} {COUNTS[mode]} pid > {told}"
-    project.write("filibuster.json", config([server], [{"name": "many", "command": test}], default_faults=False,
-                                            bounds={"reference_executions": 1, "quiesce_timeout": "60s"}))
-    run = project.filibuster("trace", timeout=500)
-    # Where not all of it could be followed, that is said.
-    assert run.exit_code == 0 or (run.exit_code == 3 and "no conclusion" in run.output), run.output[-2000:] + run.errors
-    in_session = numbers(told.read_text())
-    assert in_session[:2] == (answered, descriptors), run.errors
-    assert all(ours - plain < MOST_KEPT for ours, plain in zip(in_session[2], memory)), (in_session, memory)
+    followed, run = in_session(project, mode)
+    assert followed[:2] == (answered, descriptors), run.errors
+    assert all(ours - plain < MOST_KEPT for ours, plain in zip(followed[2], memory)), (followed, memory)

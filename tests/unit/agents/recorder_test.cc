@@ -135,6 +135,44 @@ TEST_F(RecorderTest, JoinsTheEventsOfOneRpcInAnyOrder) {
   EXPECT_EQ(record.ended_ns, 999u);
 }
 
+TEST_F(RecorderTest, ATreeThatHasEndedIsTakenOnceAndWhatComesOfItLaterIsIgnored) {
+  begin(1);
+  const CallThroughUsers both = call_through_users();
+  finish(kUsers, both.call.rpc);
+  EXPECT_EQ(recorder_.take_ended(now_ + 1).rpcs.size(), 2u);
+  IncomingFinished answered;
+  answered.rpc = both.cause.rpc;
+  answered.status = 200;
+  emit(kUsers, EventType::kIncomingFinished, answered);
+  EXPECT_EQ(recorder_.take_ended(now_ + 1).rpcs.size(), 2u);  // its cause was open until now
+  finish(kTest, both.cause.rpc);
+  EXPECT_EQ(recorder_.take_ended(now_).rpcs.size(), 2u);  // ended in this very moment
+  const ExecutionRecord last = recorder_.take_ended(now_ + 1);
+  ASSERT_EQ(last.rpcs.size(), 2u);
+  EXPECT_EQ(last.rpcs[0].received_by, "users");
+  EXPECT_TRUE(recorder_.snapshot().rpcs.empty());
+  receive(kMovies, both.call.rpc);
+  EXPECT_TRUE(recorder_.quiet());
+  EXPECT_TRUE(recorder_.snapshot().notes.empty());
+  EXPECT_TRUE(recorder_.end(1000).rpcs.empty());
+}
+
+TEST_F(RecorderTest, RpcsAreCountedOnFromThoseThatWereTaken) {
+  begin(1);
+  for (uint32_t i = 1; i <= 2; ++i) {
+    RpcIssued issued = rpc(id(kTest, i), 0, {}, 5, "users", "/users");
+    issued.flags = kRpcPreliminary;
+    emit(kTest, EventType::kRpcIssued, issued);
+    emit(kTest, EventType::kRpcFinalized, finalization(issued.rpc, key(7)));
+    finish(kTest, issued.rpc);
+    const ExecutionRecord record = recorder_.take_ended(now_ + 1);
+    ASSERT_EQ(record.rpcs.size(), 1u);
+    EXPECT_EQ(record.rpcs[0].count, i);
+    EXPECT_EQ(record.rpcs[0].number, i);
+    EXPECT_EQ(record.rpcs[0].service_number, i);
+  }
+}
+
 TEST_F(RecorderTest, WhatARequestSentAfterItsHeadIsKnownWhileItIsOpenAndWhateverComesFirst) {
   begin(1);
   const RpcIssued stream = rpc(id(kTest, 1), 0, {}, 5, "users", "/shop.UserService/Import");

@@ -33,7 +33,9 @@ struct TracedMessage {
 
 class Tracer final : public Handler {
  public:
-  explicit Tracer(Direction direction) : parser(direction, this) {}
+  explicit Tracer(Direction direction)
+      : parser(direction == Direction::kRequests ? MessageParser(&texts, this)
+                                                 : MessageParser(&outstanding, this)) {}
 
   ParseState feed(std::string_view bytes) {
     // A copy of exactly this size: a read beyond the feed is seen by the address sanitizer.
@@ -73,6 +75,8 @@ class Tracer final : public Handler {
     message.size = size;
   }
 
+  RequestTexts texts;
+  Outstanding outstanding;
   MessageParser parser;
   std::vector<TracedMessage> messages;
   size_t fed = 0;

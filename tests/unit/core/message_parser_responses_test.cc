@@ -157,7 +157,8 @@ TEST(Responses, ExpectationsAddedInACallbackEndTheParsingWhenTheyAreTooMany) {
     MessageParser* parser = nullptr;
     int heads = 0;
   } greedy;
-  MessageParser parser(Direction::kResponses, &greedy);
+  Outstanding outstanding;
+  MessageParser parser(&outstanding, &greedy);
   greedy.parser = &parser;
   const std::string_view two = "HTTP/1.1 204 N\r\n\r\nHTTP/1.1 204 N\r\n\r\n";
   EXPECT_EQ(parser.feed(two.data(), two.size()), ParseState::kInvalid);

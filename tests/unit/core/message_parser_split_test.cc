@@ -121,7 +121,7 @@ TEST(EverySplit, IntoSingleBytesGivesTheSame) {
 }
 
 TEST(MessageParserSize, LetsTwoStandInEveryConnection) {
-  EXPECT_LE(sizeof(MessageParser), 4608u);
+  EXPECT_LE(sizeof(MessageParser), 896u);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ struct Heads final : http1::Handler {
 
 Heads read(const std::string& fields, size_t split, const RequestIdTable* table) {
   Heads heads;
-  http1::MessageParser parser(http1::Direction::kRequests, &heads);
+  http1::RequestTexts texts;
+  http1::MessageParser parser(&texts, &heads);
   parser.look_for(table);
   const std::string text = "GET / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
   split = std::min(split, text.size());

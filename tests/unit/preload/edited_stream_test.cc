@@ -9,6 +9,12 @@
 namespace filibuster::preload {
 namespace {
 
+// With the memory that the library gives a stream while it has edits.
+struct StreamWithRoom : EditedStream {
+  StreamWithRoom() { use(room); }
+  EditRoom room;
+};
+
 const std::string kLine = "x-filibuster: 1-0000004d-0000\r\n";
 
 std::string get(int n) {
@@ -75,7 +81,7 @@ TEST(Insertion, EverySplitAndEveryStepGivesTheApplicationsBytesAndOneHeader) {
   expected.insert(after_line(text), kLine);
   for (size_t split = 0; split <= text.size(); ++split) {
     for (size_t step = 1; step <= expected.size(); ++step) {
-      EditedStream stream;
+      StreamWithRoom stream;
       ASSERT_TRUE(stream.insert(after_line(text), kLine));
       EXPECT_EQ(send_all(stream, text, split, 8, [&](int) { return step; }), expected);
       EXPECT_FALSE(stream.has_edits());
@@ -96,7 +102,7 @@ TEST(Insertion, PipelinedRequestsGetOneHeaderEachUnderAnyShortWrites) {
   }
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {
-    EditedStream stream;
+    StreamWithRoom stream;
     for (const size_t position : at) ASSERT_TRUE(stream.insert(position, kLine));
     const size_t split = random() % (text.size() + 1);
     // A small capacity cuts the layout: it is a short write like any other.
@@ -113,7 +119,7 @@ TEST(Insertion, AReplacementKeepsEveryPositionAndCountsAsTheApplications) {
   expected.replace(at, 8, "bbbbbbbb");
   for (size_t split = 0; split <= text.size(); ++split) {
     for (size_t step = 1; step <= text.size(); ++step) {
-      EditedStream stream;
+      StreamWithRoom stream;
       ASSERT_TRUE(stream.replace(at, "bbbbbbbb"));
       EXPECT_EQ(send_all(stream, text, split, 8, [&](int) { return step; }), expected);
     }
@@ -128,7 +134,7 @@ TEST(Insertion, InsertionsAndReplacementsMix) {
   std::string replaced = two;
   replaced.replace(two.find('A'), 8, "cccccccc");
   for (size_t step = 1; step < 40; ++step) {
-    EditedStream stream;
+    StreamWithRoom stream;
     ASSERT_TRUE(stream.insert(after_line(one), kLine));
     ASSERT_TRUE(stream.replace(one.size() + two.find('A'), "cccccccc"));
     ASSERT_TRUE(stream.insert(one.size() + two.size() + after_line(one), kLine));
@@ -138,7 +144,7 @@ TEST(Insertion, InsertionsAndReplacementsMix) {
 
 TEST(Insertion, BytesThatAreOnlyOursAreNeverReported) {
   const std::string text = get(1);
-  EditedStream stream;
+  StreamWithRoom stream;
   ASSERT_TRUE(stream.insert(after_line(text), kLine));
   EXPECT_EQ(stream.advance(after_line(text)), after_line(text));
   EXPECT_EQ(stream.advance(5), 0u);
@@ -149,7 +155,7 @@ TEST(Insertion, BytesThatAreOnlyOursAreNeverReported) {
 
 TEST(Insertion, AnInsertionAtTheLimitWaitsForTheByteAfterIt) {
   const std::string text = get(1);
-  EditedStream stream;
+  StreamWithRoom stream;
   ASSERT_TRUE(stream.insert(after_line(text), kLine));
   const iovec piece{const_cast<char*>(text.data()), text.size()};
   OnTheWire out;
@@ -160,7 +166,7 @@ TEST(Insertion, AnInsertionAtTheLimitWaitsForTheByteAfterIt) {
 
 TEST(Insertion, LaterPiecesAreLaidOutFromWhereTheHeldOnesEnd) {
   const std::string held = "GET / HTTP/1.1\r\nA: ", rest = "b\r\n\r\n";
-  EditedStream stream;
+  StreamWithRoom stream;
   ASSERT_TRUE(stream.insert(after_line(held), kLine));
   const iovec first{const_cast<char*>(held.data()), held.size()};
   const iovec second{const_cast<char*>(rest.data()), rest.size()};
@@ -175,7 +181,7 @@ TEST(Insertion, LaterPiecesAreLaidOutFromWhereTheHeldOnesEnd) {
 }
 
 TEST(Insertion, EditsThatNeverHappenedAreForgottenButNotOneThatHasBegun) {
-  EditedStream stream;
+  StreamWithRoom stream;
   ASSERT_TRUE(stream.insert(10, kLine));
   ASSERT_TRUE(stream.insert(50, kLine));
   stream.advance(12);  // two bytes of the first one
@@ -186,7 +192,7 @@ TEST(Insertion, EditsThatNeverHappenedAreForgottenButNotOneThatHasBegun) {
 }
 
 TEST(Insertion, RefusesWhatItCannotKeep) {
-  EditedStream stream;
+  StreamWithRoom stream;
   EXPECT_FALSE(stream.insert(0, ""));
   EXPECT_FALSE(stream.insert(0, std::string(64 * 1024, 'x')));
   ASSERT_TRUE(stream.replace(10, "1234"));
@@ -218,7 +224,7 @@ TEST(Insertion, AnExchangeOfAnySizeGoesOutWholeUnderEverySplitAndStep) {
       expected.replace(e->at, e->remove, e->bytes);
     for (size_t split = 0; split <= text.size(); ++split) {
       for (size_t step = 1; step <= expected.size(); ++step) {
-        EditedStream stream;
+        StreamWithRoom stream;
         for (const Case& e : edits) ASSERT_TRUE(stream.splice(e.at, e.remove, e.bytes));
         EXPECT_EQ(send_all(stream, text, split, 8, [&](int) { return step; }), expected);
         EXPECT_FALSE(stream.has_edits());
@@ -229,7 +235,7 @@ TEST(Insertion, AnExchangeOfAnySizeGoesOutWholeUnderEverySplitAndStep) {
 
 TEST(Insertion, TheByteBeforeAnInsertionIsReportedOnlyWithAllOfIt) {
   const std::string text = "abc";
-  EditedStream stream;
+  StreamWithRoom stream;
   ASSERT_TRUE(stream.splice(2, 1, "c-ours"));
   const iovec piece{const_cast<char*>(text.data()), text.size()};
   OnTheWire out;
@@ -249,6 +255,7 @@ TEST(Insertion, LargerRoomIsUsedAndMoreEditsFitWhenTheOldOnesAreOut) {
   EditedStream::Edit edits[4];
   char bytes[64];
   EditedStream stream;
+  EXPECT_FALSE(stream.insert(0, "x")) << "no room";
   stream.use(edits, 4, bytes, sizeof bytes);
   for (uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(stream.insert(10 * i, "0123456789"));
   EXPECT_FALSE(stream.insert(50, "x")) << "four edits";

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -258,6 +260,34 @@ TEST_F(Causality, AFullTableSaysSo) {
   EXPECT_EQ(table_->claim(), nullptr);
   table_->abandon(all[100]);
   EXPECT_EQ(table_->claim(), all[100]);
+  // All of them can be claimed again, each once.
+  for (Incoming* incoming : all) table_->abandon(incoming);
+  std::set<Incoming*> again;
+  for (uint32_t i = 0; i < IncomingTable::kSlots; ++i) again.insert(table_->claim());
+  EXPECT_EQ(again, std::set<Incoming*>(all.begin(), all.end()));
+  EXPECT_EQ(table_->claim(), nullptr);
+}
+
+TEST_F(Causality, ThreadsThatClaimAtTheSameTimeHaveSlotsOfTheirOwn) {
+  std::atomic<int> shared{0};
+  std::vector<std::thread> threads;
+  for (uint64_t t = 1; t <= 4; ++t) {
+    threads.emplace_back([this, t, &shared] {
+      for (int turn = 0; turn < 2000; ++turn) {
+        Incoming* mine[8];
+        for (Incoming*& incoming : mine) {
+          incoming = table_->claim();
+          incoming->rpc = t;
+        }
+        for (Incoming* incoming : mine) {
+          if (incoming->rpc != t) ++shared;
+          table_->abandon(incoming);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(shared.load(), 0);
 }
 
 TEST_F(Causality, ManyThreadsOpenAndCloseWithoutLosingCount) {

@@ -69,6 +69,21 @@ TEST(ProxyEvents, AnAnswerHasTheNumberOfItsRequestAndAStatus) {
   EXPECT_EQ(read_event(record(raw, 2))->status, 0);
 }
 
+TEST(ProxyEvents, BytesThatWereReadFollowAndMayBeFewerThanTheCallHad) {
+  fb_event raw = example();
+  raw.kind = FB_REQUESTS;
+  raw.frames = 0;
+  raw.flags = 3u << FB_LOST_SHIFT;
+  const std::string head = record(raw, 0), whole = head + "GET /a", cut = head + "GET",
+                    longer = whole + "padding";
+  EXPECT_EQ(read_event(whole)->bytes, "GET /a");
+  EXPECT_EQ(read_event(cut)->bytes, "GET");
+  EXPECT_EQ(read_event(cut)->size, 6u);
+  EXPECT_EQ(read_event(longer)->bytes, "GET /a");
+  EXPECT_EQ(read_event(head)->bytes, "");
+  EXPECT_EQ(read_event(head)->lost, 3u);
+}
+
 TEST(ProxyEvents, HostileRecordsAreRefused) {
   fb_event raw = example();
   EXPECT_FALSE(read_event(""));
@@ -80,7 +95,7 @@ TEST(ProxyEvents, HostileRecordsAreRefused) {
   raw = example();
   raw.kind = 0;
   EXPECT_FALSE(read_event(record(raw, 2)));
-  raw.kind = FB_ANSWER + 1;
+  raw.kind = FB_CLOSED + 1;
   EXPECT_FALSE(read_event(record(raw, 2)));
   raw.kind = FB_CALL;
   EXPECT_FALSE(read_event(record(raw, 2))) << "what is asked for is missing";

@@ -48,6 +48,32 @@ TEST(WatchedCalls, ACallIsToldOnceAndWhenItHasEnded) {
   EXPECT_EQ(calls.count(), 2u);
 }
 
+TEST(WatchedCalls, WhatIsUnderWayAsTheRecordIsPutAwayIsCounted) {
+  WatchedCalls calls;
+  RpcRecord open = call(2, "users", "movies", 1);
+  open.open = true;
+  const ExecutionRecord last = record({call(1, "users", "movies", 1), open});
+  told(&calls, last);
+  calls.begin_next(last);
+  EXPECT_EQ(calls.ids(), 0u);
+  EXPECT_EQ(calls.cut_off(), 1u);
+  EXPECT_NE(calls.text().find("1 call was under way while the record was put away"),
+            std::string::npos);
+}
+
+TEST(WatchedCalls, EventsThatWereLostAreCountedOverAllExecutions) {
+  WatchedCalls calls;
+  ExecutionRecord seen = record({call(1, "users", "movies", 1)});
+  seen.lost_events = 3;
+  told(&calls, seen);
+  told(&calls, seen);
+  EXPECT_EQ(calls.lost(), 3u);
+  calls.begin_next(seen);
+  told(&calls, seen);
+  EXPECT_EQ(calls.lost(), 6u);
+  EXPECT_NE(calls.text().find("6 events were lost"), std::string::npos);
+}
+
 TEST(WatchedCalls, CallsAreCountedByTheirSiteWithoutTheQuery) {
   WatchedCalls calls;
   RpcRecord failed = call(2, "users", "movies", 3000);

@@ -21,7 +21,7 @@ inline constexpr std::string_view kOurValue =
 
 class EditedConnection final : public ConnectionListener {
  public:
-  EditedConnection() : view(new ConnectionView(Side::kClient, this)) {}
+  EditedConnection() : view(new ConnectionView(Side::kClient, this)) { edits_.use(room_); }
 
   void received(std::string_view bytes) {
     view->feed(Direction::kResponses, bytes.data(), bytes.size());
@@ -73,6 +73,7 @@ class EditedConnection final : public ConnectionListener {
   }
 
   std::string stream_;
+  preload::EditRoom room_;
   preload::EditedStream edits_;
 };
 
