@@ -111,6 +111,9 @@ Result<void> Executor::begin_snapshots() {
 
 Result<void> Executor::reconsider_snapshots() {
   if (!pays_later_) return {};
+  // Lanes go on while it does not pay yet.
+  NotForked kind;
+  if (why_no_snapshots(&kind); pays_later_) return {};
   {
     const LanePool::Hold hold(pool_.get(), LanePool::Hold::Which::kFirstAndStarts);
     if (auto begun = begin_snapshots(); !begun) return begun;
