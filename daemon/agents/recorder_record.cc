@@ -221,6 +221,8 @@ void Recorder::keep_counts(const RpcRecord& rpc, const Entry& entry) {
 }
 
 void Recorder::remember(const RpcRecord& rpc, const Entry& entry) {
+  // What memory itself has completed says nothing of when a body is known: the request was never formed.
+  if (entry.record.method.empty()) return;
   const bool before_body = entry.finalized || (rpc.flags & kRpcPreliminary) != 0;
   memory_.remember(rpc, {entry.wire_index, entry.wire_parent, entry.wire_signature,
                          entry.record.count, before_body});

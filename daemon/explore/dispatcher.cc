@@ -5,6 +5,19 @@
 
 namespace filibuster {
 
+namespace {
+
+// 0: not known. A helper through which all calls of a program go is a site for each service.
+uint64_t call_site_of(const InjectedFault* rpc) {
+  if (rpc == nullptr) return 0;
+  Hash128 out = combine(hash_text(rpc->caller), hash_text(rpc->service));
+  out = rpc->call_site.empty() ? combine(out, rpc->stack_hash)
+                               : combine(out, hash_text(rpc->call_site));
+  return out.lo | 1;
+}
+
+}  // namespace
+
 Dispatcher::Dispatcher(const Config& config, std::optional<Clock::time_point> deadline,
                        const Suspects& suspects, search::SearchStore* store)
     : config_(config),
@@ -40,8 +53,11 @@ search::SearchOptions Dispatcher::options() {
   }
   options.max_executions = config_.bounds.max_executions;
   options.max_faults = config_.bounds.max_faults;
-  if (deadline_)
-    options.rank = [this](std::span<const search::PlannedFault> faults) { return rank_of(faults); };
+  // The published prototype explores depth first.
+  if (config_.reduce != Reduction::kPublished)
+    options.standing = [this](std::span<const search::PlannedFault> faults) {
+      return search::Standing{suspects_.empty() ? 0 : rank_of(faults), site_of(faults)};
+    };
   options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_SEARCH_ORDER") != nullptr;
   options.tell_apart_by_place = getenv("FILIBUSTER_TELL_APART_BY_PLACE") != nullptr;
   return options;
@@ -61,6 +77,18 @@ size_t Dispatcher::rank_of(std::span<const search::PlannedFault> faults) {
     suspect[i] = known->second;
   }
   return Suspects::rank({suspect, number});
+}
+
+// 0: of several sites.
+uint64_t Dispatcher::site_of(std::span<const search::PlannedFault> faults) {
+  uint64_t site = 0;
+  for (const search::PlannedFault& fault : faults) {
+    const auto [known, added] = sites_.try_emplace(fault.index);
+    if (added) known->second = call_site_of(known_.find(fault.index));
+    if (site != 0 && known->second != site) return 0;
+    site = known->second;
+  }
+  return site;
 }
 
 std::optional<InjectedFault> Dispatcher::describe(const search::PlannedFault& fault) {

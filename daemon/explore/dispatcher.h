@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,8 +33,7 @@ class Dispatcher {
     double seconds_left = 0;  // 0: nothing can be said
   };
 
-  // Begins the search of `store`, or goes on with it. With a deadline, executions that meet `suspects` come
-  // first. All arguments but the deadline must outlive the dispatcher.
+  // Begins the search of `store`, or goes on with it. Executions that meet `suspects` come earlier. All arguments but the deadline must outlive the dispatcher.
   static Result<std::unique_ptr<Dispatcher>> open(const Config& config,
                                                   std::optional<Clock::time_point> deadline,
                                                   const Suspects& suspects,
@@ -50,6 +50,8 @@ class Dispatcher {
   // The same for an execution that was run before the search began anew.
   Result<void> take_over(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);
   Result<void> abandon(search::AbstractId id, std::string_view reason);
+  // The execution ended in a failure: what it was given comes first elsewhere.
+  void failed(search::AbstractId id) { search_->failed(id); }
   Result<void> leave_out(search::AbstractId id, std::string_view reason);
   // From now on the RPC gets this fault, too (Search::allow).
   Result<void> allow(Hash128 index, const FaultSpec& fault);
@@ -80,6 +82,7 @@ class Dispatcher {
   search::SearchOptions options();
   Result<Case> case_of(const search::AbstractExecution& execution);
   size_t rank_of(std::span<const search::PlannedFault> faults);
+  uint64_t site_of(std::span<const search::PlannedFault> faults);
 
   const Config& config_;
   std::optional<Clock::time_point> deadline_;
@@ -89,6 +92,8 @@ class Dispatcher {
   KnownRpcs known_;
   std::optional<search::Search> search_;
   std::map<std::pair<Hash128, search::OutcomeId>, bool> suspect_;  // as rank_of() has found them
+  std::unordered_map<Hash128, uint64_t, Hash128Hasher>
+      sites_;  // by index, as site_of() has found them
   Clock::time_point began_;
   uint64_t concluded_now_ = 0;  // executions since began_
   uint64_t scheduled_at_start_ = 0, decided_at_start_ = 0;

@@ -217,6 +217,7 @@ Result<void> SearchCases::keep_failure(Execution execution, const Attempt& attem
   execution.seen = what_was_seen(rpcs, state_.report.reference);
   row->failure = execution;
   state_.findings.add(execution);
+  state_.dispatcher->failed(execution.id);
   std::set<uint32_t>& trees = state_.ended.trees;
   if (trees.size() >= kMaxPageTrees || state_.findings.belongs_to_earlier(execution.faults))
     return {};

@@ -260,7 +260,7 @@ void Farewell::requests(std::string_view bytes) {
 std::string_view Farewell::answers(std::string_view bytes, std::string* edited) {
   // A server that speaks first speaks neither.
   if (protocol_ == Protocol::kUnknown) protocol_ = Protocol::kOther;
-  if (http1_ != nullptr) return http1_->answers(bytes, leaving_, edited);
+  if (http1_ != nullptr) return http1_->answers(bytes, leaving_ || ending_http1_, edited);
   if (http2_ != nullptr) return http2_->answers(bytes, leaving_, edited);
   return bytes;
 }

@@ -104,7 +104,7 @@ void Proxy::readable(Pair& pair, Side& from) {
     } else {
       const std::string_view answer = pair.farewell.answers(bytes, &edited_);
       forward(pair, to, answer);
-      if (leaving_ && pair.state == Pair::State::kOpen && pair.farewell.ends_at_once()) end(pair);
+      if (pair.state == Pair::State::kOpen && pair.farewell.ends_at_once()) end(pair);
     }
     if (pair.state == Pair::State::kClosed || bytes.size() < buffer.size()) break;
   }

@@ -200,7 +200,7 @@ int main_with_loader(const Options& options, const Watched& events) {
   const auto retired = loader.retire();
   if (!retired) return fail(retired.error().message, kNotAttached);
   Proxy proxy(Door::find(), std::move(ring).value(), routes_of(attached.value()));
-  if (options.watch) proxy.watch_only();
+  options.watch ? proxy.watch_only() : proxy.keep_no_connections();
   std::printf("attached slot=%u found=%u open=%u staying=%u %s%s%.*s\n", attached->slot,
               retired->found, retired->open, retired->staying, attached->note.c_str(),
               attached->note.empty() ? "" : " ",

@@ -172,7 +172,10 @@ bool Proxy::accept_some(Listener& listener, int most) {
     pair.moved_ns = clock_ns();
     if (leaving_) pair.farewell.begin();
     set_nodelay(fd.get());
-    if (pair.kind == PairKind::kOutbound) door_.inner(fd.get());
+    if (pair.kind == PairKind::kOutbound) {
+      door_.inner(fd.get());
+      if (!keeps_) pair.farewell.end_http1();
+    }
     pair.client.fd = std::move(fd);
     pairs_.emplace(pair.id, std::move(made));
     if (pair.kind == PairKind::kOutbound) {

@@ -51,6 +51,9 @@ class Proxy {
 
   // Looks for events from time to time: nobody wakes us for what leads past the proxy.
   void watch_only() { looks_ = true; }
+  // Outbound connections of HTTP/1 end behind their first answer, which says so. Otherwise a client that repeats
+  // what was reset on a kept connection would do so in the executions that find one, and not in the others.
+  void keep_no_connections() { keeps_ = false; }
 
   // Forwards until the proxy has left, or was ended.
   void run();
@@ -128,6 +131,7 @@ class Proxy {
   bool settling_ =
       false;  // inside readable() of an inbound connection, for the cause of an outbound one
   bool leaving_ = false;
+  bool keeps_ = true;             // keep_no_connections()
   bool looks_ = false;            // watch_only()
   uint32_t quiet_looks_ = 0;      // in a row
   uint64_t listen_until_ns_ = 0;  // 0: for ever

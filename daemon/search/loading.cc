@@ -46,7 +46,6 @@ Result<void> Search::State::load() {
     ++counts.scheduled;
     switch (row.state) {
       case AbstractState::kOpen:
-        open.add(row.id, place_of(row.id));
         ++open_parents[row.parent].open_children;
         break;
       case AbstractState::kExecuted:
@@ -81,6 +80,8 @@ Result<void> Search::State::load() {
       });
   if (!concretes) return concretes;
   if (!whole) return damaged();
+  for (AbstractId id = 1; id < abstracts.size(); ++id)
+    line_up(id, abstracts[id].state == AbstractState::kOpen);
   // Reasons are as prune() writes them: the id of an execution, a blank, the index of an RPC.
   auto reasons = journal->reasons(AbstractState::kRedundant);
   if (!reasons) return reasons.error();

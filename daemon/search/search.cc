@@ -68,6 +68,11 @@ Result<void> Search::left_out(AbstractId id, std::string_view reason) {
   return state_->undecided(id, AbstractState::kLeftOut, reason);
 }
 
+void Search::failed(AbstractId id) {
+  if (id != kReference && id < state_->abstracts.size())
+    state_->open.singles().failed(state_->abstracts[id].fault);
+}
+
 Result<void> Search::allow(Hash128 index, OutcomeId fault) {
   State& s = *state_;
   if (auto healthy = s.health(); !healthy) return healthy;

@@ -1,6 +1,5 @@
 // The search of SFIT (dissertation Algorithms 1, 2, 4), free of processes and I/O but for the store
-// behind `Journal` (journal.h). Feed it what executions observed; it says what to execute next. Depth first,
-// last scheduled first.
+// behind `Journal` (journal.h). Feed it what executions observed; it says what to execute next.
 //
 //   Search search(options, &journal);           // or Search::resume(...)
 //   search.executed(kReference, rpcs);
@@ -35,7 +34,14 @@
 // context first has no fault that hides what follows from it there. (With {b, c} before {c}, where b takes
 // the answer of c's caller away after its effect, nobody would look at that caller's answer to c.) Depth
 // first, last scheduled first, is such an order, because a later fault alone comes before an earlier one
-// with it; fewer faults first is another one, whatever the order among equally many (SearchOptions::rank).
+// with it; fewer faults first is another one, whatever the order among equally many. Whoever stops a search has seen the most by the
+// second one (SearchOptions::standing): one fault at each call site in turn, then another one at each (open_executions.h), then pairs,
+// and so on. What comes late joins its turn.
+//
+// A call that is retried at once would hide behind that: all its attempts fail only in a set of so many faults. Therefore the first
+// fault of a call site after which another attempt of it comes is given to that attempt at once, and to the next one. These sets stand
+// before their turn, and still after their subsets: the attempt is made only after the fault of the one before it, so that there are no others
+// (is_early_attempt).
 //
 // Concurrency. Concurrent RPCs change places from execution to execution, and what one of them
 // causes comes between what another one does. Taken as seen, neither of the two arguments above
@@ -94,6 +100,12 @@ struct AbstractExecution {
   std::vector<PlannedFault> faults;  // in order of the prefix; the last one is the newest
 };
 
+// Where a set of faults stands among those with equally many.
+struct Standing {
+  size_t rank = 0;    // lower ones come first
+  uint64_t site = 0;  // the call site of the newest fault; 0: not known, or several sites
+};
+
 struct SearchOptions {
   bool reduce = true;                  // ESR
   bool execute_single_faults = false;  // an execution with one fault is never redundant
@@ -107,10 +119,9 @@ struct SearchOptions {
   // same faults after another prefix are another execution. Makes more executions and finds no more.
   // Such a search ignores `max_faults`, and cannot be resumed.
   bool tell_apart_by_place = false;
-  // The order of executions. null: depth first, last scheduled first. Else fewer faults come first, and of
-  // equally many the lower rank; of one rank, the last scheduled. Which executions are redundant, and so
-  // their number, depends on the order. Asked once for each execution that is scheduled or loaded.
-  std::function<size_t(std::span<const PlannedFault>)> rank = {};
+  // What is asked of a set of faults to put it in its turn (search.h "The order"); null: depth first. Asked once for each
+  // execution that is scheduled or loaded.
+  std::function<Standing(std::span<const PlannedFault>)> standing = {};
   // A deliberate breakage, for the test that shows that the count test can fail.
   bool explore_first_scheduled_first = false;
 };
@@ -139,6 +150,8 @@ class Search {
   Result<void> abandoned(AbstractId id, std::string_view reason);
   // The same for an execution about an RPC that comes and goes by itself, and did not come.
   Result<void> left_out(AbstractId id, std::string_view reason);
+  // The execution showed a failure: its fault is tried first at other call sites. Not kept in the journal.
+  void failed(AbstractId id);
   // From now on the RPC gets this fault, too, wherever it gets faults. Where its other faults were scheduled already, this
   // one is now. Not kept in the journal: to be said again after resume(), before anything else.
   Result<void> allow(Hash128 index, OutcomeId fault);

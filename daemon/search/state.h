@@ -6,7 +6,6 @@
 //   loading.cc    a search that goes on where an earlier process left it
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "daemon/base/processor_time.h"
 #include "daemon/search/hash_table.h"
 #include "daemon/search/journal.h"
+#include "daemon/search/open_executions.h"
 #include "daemon/search/rpc_list.h"
 #include "daemon/search/search.h"
 
@@ -56,40 +56,6 @@ struct OpenParent {
   std::shared_ptr<const RpcList> list;  // null after a resume, until it is needed
 };
 
-// What is scheduled and not handed out, in the order of SearchOptions::rank.
-class OpenExecutions {
- public:
-  // The number of faults and the rank; all equal where the search is depth first.
-  using Place = std::pair<size_t, size_t>;
-  void add(AbstractId id, Place place) { by_place_[place].push_back(id); }
-  bool empty() const { return by_place_.empty(); }
-  // Precondition: !empty(). `oldest`: the first scheduled of its place, instead of the last.
-  AbstractId take(bool oldest) {
-    const auto first = by_place_.begin();
-    std::deque<AbstractId>& ids = first->second;
-    const AbstractId id = oldest ? ids.front() : ids.back();
-    if (oldest) {
-      ids.pop_front();
-    } else {
-      ids.pop_back();
-    }
-    if (ids.empty()) by_place_.erase(first);
-    return id;
-  }
-
-  // In the order of take(); `visit` returns whether to go on.
-  template <typename Visit>
-  void each(bool oldest, const Visit& visit) const {
-    for (const auto& [place, ids] : by_place_) {
-      for (size_t i = 0; i < ids.size(); ++i)
-        if (!visit(oldest ? ids[i] : ids[ids.size() - 1 - i])) return;
-    }
-  }
-
- private:
-  std::map<Place, std::deque<AbstractId>> by_place_;
-};
-
 // One level of the way from the newly faulted RPC up to []: the group that changes there.
 struct Level {
   uint32_t at = 0;         // the RPC of the group that changes: the faulted one, then its ancestors
@@ -113,6 +79,8 @@ struct Search::State {
   HashTable<NoValue> fault_sets;  // of the executions that were scheduled or explored
   ChunkedArray<Abstract> abstracts;  // by id
   OpenExecutions open;
+  std::unordered_map<uint64_t, OutcomeId>
+      retried_with;  // by call site: the fault of the attempts that come early
   std::unordered_map<AbstractId, OpenParent> open_parents;
   std::unordered_map<AbstractId, std::string> packed_lists;  // only without a journal
   std::vector<std::pair<AbstractId, std::shared_ptr<const RpcList>>> cache{kCachedLists};
@@ -122,6 +90,7 @@ struct Search::State {
   SearchCounts counts;
   SearchSeconds seconds;
   uint64_t abandoned = 0, left_out = 0;
+  std::vector<bool> of_reference;                         // by RPC number; empty: not asked yet
   std::map<Hash128, std::vector<OutcomeId>> more_faults;  // Search::allow
 
   std::vector<uint64_t> marked_in;  // by RPC number: the last mark() round that met it
@@ -169,7 +138,9 @@ struct Search::State {
   Result<void> undecided(AbstractId id, AbstractState state, std::string_view reason);
   uint32_t schedule(AbstractId from, uint32_t rpc, uint32_t at, OutcomeId fault, Hash128 known_as);
   void expanded(AbstractId id, uint32_t children, const std::shared_ptr<const RpcList>& list);
-  OpenExecutions::Place place_of(AbstractId id) const;
+  void line_up(AbstractId id, bool is_open);
+  bool came_by_newest_fault(AbstractId id);
+  bool is_early_attempt(std::span<const PlannedFault> faults, AbstractId id, uint64_t site);
   void decide(AbstractId id, AbstractState state, std::string_view reason);
   // False: the execution is executed, whatever was seen.
   bool may_be_redundant(AbstractId id) const {

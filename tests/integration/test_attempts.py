@@ -36,8 +36,7 @@ class Explored:
         assert self.run.exit_code == 1, self.run
         seen = dict(line.split(" ", 1) for line in (project.directory / "seen").read_text().splitlines())
         served = [line.split(" ", 1) for line in (project.directory / "served").read_text().splitlines()]
-        # Retries of the execution without faults are RPCs of their own and get faults, too; the first attempt is
-        # explored last.
+        # Retries of the execution without faults are RPCs of their own and get faults, too.
         self.printed, self.served = {}, {}
         for event in events(self.run.output):
             if event["type"] != "execution" or len(event["faults"]) != 1:

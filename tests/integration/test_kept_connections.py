@@ -137,7 +137,7 @@ def test_a_client_whose_threads_take_turns_is_refused_its_first_connection(proje
     run = project.filibuster("run", "--no-snapshot")
     assert run.executed == 3, run
     (client,) = run.test["refusals"]
-    assert client["refused"] == 1 and client["never_refused"] == ["test -> back GET /b"], client
+    assert client["refused"] > 0 and "test -> back GET /a" not in client["never_refused"], client
     assert any(text.startswith("ConnectException\n200 ") for text in printed(run)), printed(run)
 
 

@@ -110,9 +110,10 @@ def test_another_configuration_begins_anew_and_says_why(application):
 
 
 def test_what_an_interrupted_exploration_has_not_come_to_is_not_for_an_option_to_accept(application):
+    application.write("calls.py", CALLS.replace('"/two"', '"/two", "/three", "/four"'))
     hold = application.write("hold", "")
     process = application.start("run", "--no-reduction")
-    wait_until(lambda: "3 executed" in process.stderr.readline(), "some executions are over")
+    wait_until(lambda: process.stderr.readline().startswith("finding 1:"), "an execution has failed")
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     hold.unlink()

@@ -294,7 +294,7 @@ def test_a_failure_keeps_its_number_from_run_to_run(project):
     both, numbers = explore("500", "503")
     assert sorted(numbers.values()) == [1, 2], both
     gone, kept = numbers["status:500"], numbers["status:503"]
-    other, numbers = explore("502", "503")
+    other, numbers = explore("503", "502")
     assert numbers == {"status:502": 3, "status:503": kept}, other
     # What this run did not find is kept, and said.
     assert [path.name for path in other.counterexamples] == ["1.json", "2.json", "3.json"]

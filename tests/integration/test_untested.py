@@ -47,7 +47,7 @@ def test_what_a_bound_leaves_out_is_a_pass_and_called_so(project):
     run = project.filibuster("run", "--junit", "out.xml")
     assert run.exit_code == 0, run
     assert last_line(run) == "1 RPC tested, 1 not reached within the time or the bounds", run
-    assert "1 execution: bound max_executions 2" in run.output, run
+    assert "2 executions: bound max_executions 2" in run.output, run
     assert 'message="not reached within the time or the bounds"' in (project.directory / "out.xml").read_text()
 
 

@@ -117,7 +117,7 @@ def test_the_first_call_on_a_connection_of_cpp_fails(project, tls):
         bounds={"max_faults": 1}, faults=[{"on": {"caller": "test", "grpc": "calls.Calls/Double"}, "inject": "grpc:UNAVAILABLE"}]))
     run = project.filibuster("run")
     assert "plan not met" not in run.output and run.executed == 3, run
-    plain, *_, second, first = (text.splitlines() for text in printed(run))
+    plain, *_, first, second = (text.splitlines() for text in printed(run))
     for faulted, line in (first, 0), (second, 1):
         assert faulted[line].startswith("double 14 ") and faulted[:line] + faulted[line + 1:] == plain[:line] + plain[line + 1:], run
 

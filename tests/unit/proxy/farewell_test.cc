@@ -22,6 +22,21 @@ std::string answered(Farewell* farewell, std::string_view bytes, size_t size) {
   return out;
 }
 
+std::string frame(http2::FrameType type, uint8_t flags, uint32_t stream, std::string_view payload) {
+  char header[http2::kFrameHeaderSize];
+  http2::write_frame_header({static_cast<uint32_t>(payload.size()), type, flags, stream}, header);
+  return std::string(header, sizeof header) + std::string(payload);
+}
+
+const std::string kSettings = frame(http2::FrameType::kSettings, 0, 0, "");
+const std::string kGoaway =
+    frame(http2::FrameType::kGoaway, 0, 0, std::string_view("\x7f\xff\xff\xff\0\0\0\0", 8));
+
+std::string opening() {
+  return std::string(http2::kClientPreface) + kSettings +
+         frame(http2::FrameType::kHeaders, http2::kFlagEndHeaders | http2::kFlagEndStream, 1, "h");
+}
+
 TEST(Farewell, WithoutItNothingChanges) {
   for (size_t size : {1, 7, 1000}) {
     Farewell farewell;
@@ -82,6 +97,19 @@ TEST(Farewell, RequestsThatWereSentAlreadyAreAnsweredFirst) {
   EXPECT_TRUE(farewell.is_over());
 }
 
+TEST(Farewell, Http1MayEndBehindItsFirstAnswerWhileHttp2GoesOn) {
+  Farewell http1;
+  http1.end_http1();
+  http1.requests(kRequest);
+  EXPECT_EQ(answered(&http1, kAnswer, 1000), kLast);
+  EXPECT_TRUE(http1.ends_at_once());
+  Farewell http2;
+  http2.end_http1();
+  http2.requests(opening());
+  EXPECT_EQ(answered(&http2, kSettings, 1000), kSettings);
+  EXPECT_FALSE(http2.is_over());
+}
+
 TEST(Farewell, AnInterimAnswerIsNotTheAnswer) {
   Farewell farewell;
   farewell.begin();
@@ -113,21 +141,6 @@ TEST(Farewell, WhatIsSomethingElsePasses) {
   speaks_first.begin();
   EXPECT_EQ(answered(&speaks_first, "220 mail\r\n", 1000), "220 mail\r\n");
   EXPECT_FALSE(speaks_first.is_idle());
-}
-
-std::string frame(http2::FrameType type, uint8_t flags, uint32_t stream, std::string_view payload) {
-  char header[http2::kFrameHeaderSize];
-  http2::write_frame_header({static_cast<uint32_t>(payload.size()), type, flags, stream}, header);
-  return std::string(header, sizeof header) + std::string(payload);
-}
-
-const std::string kSettings = frame(http2::FrameType::kSettings, 0, 0, "");
-const std::string kGoaway =
-    frame(http2::FrameType::kGoaway, 0, 0, std::string_view("\x7f\xff\xff\xff\0\0\0\0", 8));
-
-std::string opening() {
-  return std::string(http2::kClientPreface) + kSettings +
-         frame(http2::FrameType::kHeaders, http2::kFlagEndHeaders | http2::kFlagEndStream, 1, "h");
 }
 
 TEST(Farewell, AnHttp2ClientGetsAGoawayBetweenTwoFrames) {

@@ -94,19 +94,27 @@ void expect_all_shown(const Exploration& reduced, const BruteForce& all) {
   }
 }
 
-enum class Order { kDepthFirst, kBreadthFirst, kRanked };
+enum class Order { kDepthFirst, kBreadthFirst, kRanked, kInTurns };
 
 class Reduction : public testing::TestWithParam<Order> {
  protected:
-  static void set_order(SearchOptions* options) {
+  static void set_order(const SimulatedApplication& app, SearchOptions* options) {
     options->explore_first_scheduled_first = GetParam() == Order::kBreadthFirst;
+    if (GetParam() == Order::kInTurns) {
+      options->standing = [&app](std::span<const PlannedFault> faults) -> Standing {
+        const uint64_t site = app.site(faults.back().index);
+        for (const PlannedFault& fault : faults)
+          if (app.site(fault.index) != site) return {};
+        return {0, site};
+      };
+    }
     if (GetParam() != Order::kRanked) return;
     // Which of the executions with equally many faults comes next has nothing to do with its place.
-    options->rank = [](std::span<const PlannedFault> faults) {
+    options->standing = [](std::span<const PlannedFault> faults) -> Standing {
       Hash128 all;
       for (const PlannedFault& fault : faults)
         all = combine(combine(all, fault.index.lo), uint64_t{fault.fault});
-      return static_cast<size_t>(all.lo);
+      return {static_cast<size_t>(all.lo), 0};
     };
   }
 };
@@ -119,7 +127,7 @@ TEST_P(Reduction, ShowsEveryGroupThatBruteForceShows) {
     const BruteForce all = brute_force(app, 250);
     if (!all.complete) continue;
     SearchOptions options;
-    set_order(&options);
+    set_order(app, &options);
     const Exploration reduced = explore(app, options);
     ASSERT_NO_FATAL_FAILURE(expect_all_shown(reduced, all)) << "seed " << seed;
     ++compared;
@@ -144,7 +152,7 @@ TEST_P(Reduction, WithoutTheSingleFaultsShowsEveryGroupAndRunsEverySingleFault) 
     if (!all.complete) continue;
     SearchOptions options;
     options.execute_single_faults = true;
-    set_order(&options);
+    set_order(app, &options);
     const Exploration reduced = explore(app, options);
     ASSERT_NO_FATAL_FAILURE(expect_all_shown(reduced, all)) << "seed " << seed;
     for (const ObservedRpc& rpc : app.run({}).rpcs) {
@@ -167,7 +175,7 @@ TEST_P(Reduction, ByStatusAloneSaysWhereItMayHaveMissedAGroup) {
     const BruteForce all = brute_force(app, 250);
     if (!all.complete) continue;
     SearchOptions options;
-    set_order(&options);
+    set_order(app, &options);
     options.taken_as = [&](OutcomeId outcome) {
       const std::string text = app.text(outcome);
       return app.outcome(text.substr(0, text.find('=')));
@@ -196,7 +204,7 @@ TEST_P(Reduction, SwitchedOffRunsEverySetOfFaultsOnce) {
     if (!all.complete) continue;
     SearchOptions options;
     options.reduce = false;
-    set_order(&options);
+    set_order(app, &options);
     const Exploration unreduced = explore(app, options);
     ASSERT_EQ(unreduced.counts.executed, all.runs) << "seed " << seed;
     ASSERT_FALSE(unreduced.repeated) << "seed " << seed;
@@ -247,7 +255,7 @@ TEST_P(Reduction, ShowsEveryGroupWhereCallsAreMadeAtOnceToo) {
     const BruteForce all = brute_force(app, 250, false);
     if (!all.complete || all.runs < 3) continue;
     SearchOptions options;
-    set_order(&options);
+    set_order(app, &options);
     Search search(options, nullptr);
     Exploration reduced;
     reduced.in_order = false;
@@ -262,7 +270,8 @@ TEST_P(Reduction, ShowsEveryGroupWhereCallsAreMadeAtOnceToo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryOrder, Reduction,
-                         testing::Values(Order::kDepthFirst, Order::kBreadthFirst, Order::kRanked));
+                         testing::Values(Order::kDepthFirst, Order::kBreadthFirst, Order::kRanked,
+                                         Order::kInTurns));
 
 // The smallest application for which pruning without expansion is not complete: B falls back to C,
 // and answers 418, which is no configured fault, when C fails too. A's failure combined with that

@@ -81,8 +81,9 @@ TEST(Search, LooksNoFurtherAheadThanTheBoundOnExecutions) {
 TEST(Search, HandsOutTheLowestRankFirstAlsoWhenItIsResumed) {
   SearchOptions options;
   options.reduce = false;
-  options.rank = [](std::span<const PlannedFault> faults) -> size_t {
-    return faults.size() > 1 || faults.back().fault == 1 ? 0 : 1;  // fewer faults come first anyway
+  options.standing = [](std::span<const PlannedFault> faults) -> Standing {
+    return {faults.size() > 1 || faults.back().fault == 1 ? 0u : 1u,
+            0};  // fewer faults come first anyway
   };
   auto store = SearchStore::open(":memory:");
   ASSERT_TRUE(store.ok());
@@ -104,7 +105,7 @@ TEST(Search, HandsOutTheLowestRankFirstAlsoWhenItIsResumed) {
   std::vector<std::vector<PlannedFault>> order;
   while (const auto next = search.next()) order.push_back(next->faults);
   const PlannedFault a1{{7, 1}, 1}, a2{{7, 1}, 2}, b3{{7, 2}, 3};
-  EXPECT_EQ(order, (std::vector<std::vector<PlannedFault>>{{b3}, {a2}, {a1, b3}}));
+  EXPECT_EQ(order, (std::vector<std::vector<PlannedFault>>{{a2}, {b3}, {a1, b3}}));
   std::map<AbstractId, bool> alone;
   search.each_scheduled([&](const Search::Scheduled& row) {
     alone[row.id] = row.alone;

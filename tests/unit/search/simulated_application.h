@@ -73,6 +73,12 @@ class SimulatedApplication {
   // An index without the invocation count: the k-th call of a retry loop is no RPC of its own.
   void leave_out_count() { count_in_index_ = false; }
 
+  // The call site of an RPC that came: attempts of one call have one. 0: it never came.
+  uint64_t site(Hash128 index) const {
+    const auto known = sites_.find(index);
+    return known == sites_.end() ? 0 : known->second;
+  }
+
   OutcomeId outcome(const std::string& text) {
     if (text.empty()) return 0;
     const auto next = static_cast<OutcomeId>(texts_.size());
@@ -93,6 +99,7 @@ class SimulatedApplication {
   std::map<std::string, Handler> handlers_;
   std::map<std::string, std::vector<OutcomeId>> faults_;
   std::map<std::string, OutcomeId> outcomes_;
+  std::map<Hash128, uint64_t> sites_;
   std::vector<std::string> texts_{""};
   Handler test_;
   std::mt19937_64 chance_{1};
@@ -104,6 +111,7 @@ inline std::string Caller::call(const std::string& service, const std::string& w
   const uint32_t count = ++count_[signature];
   const Hash128 index =
       combine(combine(path_, hash_text(signature)), app_.count_in_index_ ? count : 0);
+  app_.sites_[index] = combine(path_, hash_text(signature)).lo | 1;
   const size_t at = run_.rpcs.size();
   run_.rpcs.push_back({index, path_, 0, 0, app_.faults_[service]});
   const auto fault = plan_.find(index);

@@ -1,0 +1,59 @@
+"""In which order executions come: whoever stops a run has seen the most (docs/configuration.md, "The order of executions")."""
+import shutil
+
+import pytest
+
+from conftest import PYTHON
+from documents import events
+from small_apps import APPS, config, probe, relay, url
+
+FAULTS = ["503", "refused"]
+
+
+@pytest.fixture
+def shop(project):
+    ports = " ".join(f"${{port:{name}}}" for name in ("gateway", "catalog", "payments", "stock"))
+    services = [relay("catalog"), relay("payments"), relay("stock"),
+                {"name": "gateway", "command": f"exec {PYTHON} {APPS}/shop_gateway.py {ports}"}]
+    project.write("filibuster.json", config(services, [probe(url("gateway"))], faults=[{"inject": FAULTS}], default_faults=False,
+                                            bounds={"max_faults": 3}))
+    return project
+
+
+def order_of(run):
+    """The faults of each execution as (service, fault), in their order."""
+    rows = [row["faults"] for row in events(run.output) if row["type"] == "execution"]
+    return [[(text.split(" -> ")[1].split()[0], text.split(": ")[-1].split(" ")[0]) for text in faults] for faults in rows]
+
+
+def test_each_call_site_has_a_fault_before_any_has_another_one(shop):
+    run = shop.filibuster("run", "--json")
+    order = order_of(run)
+    assert run.exit_code == 1, run
+    # Three sites, and two further attempts of the one that is retried.
+    first = order[:5]
+    assert {service for faults in first for service, _ in faults} == {"catalog", "payments", "stock"}, order
+    # All attempts fail together, with the first fault of that site.
+    (together,) = [faults for faults in first if len(faults) == 3]
+    assert {service for service, _ in together} == {"payments"} and len({fault for _, fault in together}) == 1, order
+    # Single faults come before pairs, but for those attempts. (Each of the five RPCs has as many as there are faults.)
+    single = [faults for faults in order if len(faults) == 1]
+    rest = [faults for faults in order if faults not in first]
+    assert len(single) == 5 * len(FAULTS) and [len(faults) for faults in rest] == sorted(len(faults) for faults in rest), order
+    # What failed comes first at the sites that are left, and each site gives each of its faults before one comes twice.
+    for service in ("payments", "stock"):
+        mine = [fault for ((of, fault),) in single if of == service]
+        assert sorted(mine) == sorted(set(mine)), order
+    catalog = [fault for ((of, fault),) in single if of == "catalog"]
+    assert all(len(set(catalog[at:at + 2])) == 2 for at in (0, 2, 4)), order
+
+
+def test_the_order_is_that_of_one_lane_and_of_a_bounded_run(shop):
+    whole = order_of(shop.filibuster("run", "--json"))
+    lanes = shop.filibuster("run", "--json", "--restart-session", "-j", "2")
+    assert order_of(lanes) == whole, lanes
+    shutil.rmtree(shop.root)  # an earlier report would say what is suspect
+    bounded = shop.filibuster("run", "--json", "--restart-session", "--max-time", "10m", env={"FILIBUSTER_TIME_UP_AFTER": "9"})
+    assert order_of(bounded) == whole[:8] and bounded.exit_code == 1, bounded
+    rest = shop.filibuster("run", "--json")
+    assert len(order_of(rest)) == len(whole) - 8, rest
