@@ -22,7 +22,7 @@ constexpr milliseconds kHookLimit{60000};
 constexpr milliseconds kKillLimit{5000};  // from SIGKILL to the end of the test process
 constexpr milliseconds kLeavingLimit{
     2000};  // from the end of an agent's connection to that of its process
-constexpr int kOutputLines = 40;
+constexpr int kOutputLines = 100;
 constexpr int kHookLines = 20;
 
 // The folder of filibusterd and filibuster.

@@ -10,6 +10,7 @@
 #include "daemon/model/session_report.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/again.h"
+#include "daemon/report/causes.h"
 #include "daemon/report/dependency.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/results.h"
@@ -122,7 +123,7 @@ std::string answer_text(const TestReport& test) {
                      ? std::string()
                      : ", " + counted(test.rpcs.untested.size(), "RPC", "RPCs") + " NOT TESTED") +
                 "\n"
-          : ": " + counted(test.findings.size(), "finding", "findings") + "\n";
+          : ": " + counted_findings(test.findings) + "\n";
   return out + findings_text(test);
 }
 
@@ -234,7 +235,7 @@ std::string to_text(const SessionReport& report) {
   for (const TestReport& test : report.tests) {
     if (!out.empty()) out += "\n";
     out += answer_text(test);
-    findings += test.findings.size();
+    findings += causes_of(test.findings).size();
     finished = finished && test.finished;
   }
   if (report.tests.size() > 1) {
