@@ -9,6 +9,7 @@
 #include "daemon/base/descriptors.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/model/caller.h"
+#include "daemon/model/environment_error.h"
 #include "daemon/process/preflight.h"
 #include "daemon/suite/junit_xml.h"
 
@@ -237,7 +238,8 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   auto test = starter_.start(number, start, limit, lane_->wake_fd);
   if (!test) {
     hub_->end_execution();
-    return Error{"test '" + test_->name + "' does not start: " + test.error().message};
+    return with_remedy("test '" + test_->name + "' does not start: " + test.error().message,
+                       "correct its `command` or its `directory` in the configuration");
   }
   RunningTest& running = *test.value();
   result.pid = running.pid();

@@ -7,6 +7,7 @@
 #include "core/text/shell_word.h"
 #include "daemon/lint/lint.h"
 #include "daemon/model/call_name.h"
+#include "daemon/model/environment_error.h"
 #include "daemon/page/source_excerpts.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/finding_text.h"
@@ -189,6 +190,19 @@ Json lint_rows(const TestReport& test) {
   return out;
 }
 
+Json environment_rows(const SessionReport& report) {
+  Json out = Json::array();
+  for (const EnvironmentError& error : environment_errors(report)) {
+    out.push_back({{"test", error.test},
+                   {"what", error.what},
+                   {"title", error.title},
+                   {"lines", error.lines},
+                   {"remedy", error.remedy}});
+  }
+  redact_texts(&out);
+  return out;
+}
+
 // The place that each of PageTest::calls has in the document.
 std::vector<uint32_t> places_of(const PageTest& page, Calls* calls) {
   std::vector<uint32_t> places;
@@ -309,6 +323,7 @@ PageData page_data(const SessionReport& report, const PageExtras& extras) {
                       {"session", report.session},
                       {"config", report.config_path},
                       {"exit_code", report.exit_code},
+                      {"environment", environment_rows(report)},
                       {"verdicts", std::move(verdicts)},
                       {"tests", std::move(tests)},
                       {"coverage", coverage},
