@@ -280,7 +280,13 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
 }
 
 std::string ExecutionRunner::output() const {
-  return last_lines(log_path_, kOutputLines);
+  std::string out = last_lines(log_path_, kOutputLines);
+  const auto xml = test_->junit_xml.empty() ? Result<std::string>("") : read_file(test_->junit_xml);
+  if (!xml || xml->empty()) return out;
+  // Some runners write what failed into their results alone.
+  const auto cases = suite::parse_junit(xml.value());
+  const std::string failed = cases ? suite::failed_cases_text(cases.value(), out) : "";
+  return failed.empty() || out.empty() || out.ends_with('\n') ? out + failed : out + "\n" + failed;
 }
 
 }  // namespace filibuster

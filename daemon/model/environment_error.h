@@ -17,9 +17,10 @@
 namespace filibuster {
 
 struct EnvironmentError {
-  std::string test;    // "": it is not that of one test
-  std::string what;    // one line
-  std::string title;   // of the lines: "last lines of /app/.filibuster/logs/users-0.log:"; "": there are none
+  std::string test;  // "": it is not that of one test
+  std::string what;  // one line
+  std::string
+      title;  // of the lines: "last lines of /app/.filibuster/logs/users-0.log:"; "": there are none
   std::string lines;   // what the service or the test wrote last
   std::string remedy;  // what to do; "": nothing that is known
 };

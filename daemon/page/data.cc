@@ -12,6 +12,7 @@
 #include "daemon/redact/redact.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/test_row.h"
+#include "daemon/retries/failed_tests.h"
 
 namespace filibuster {
 namespace {
@@ -135,6 +136,10 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
     faults.push_back(std::move(row));
   }
   const std::string& file = finding.counterexample;
+  Json failed = Json::array();
+  const retries::OwnWords words = retries::own_words(finding.minimal_execution.output);
+  for (const retries::FailedTest& test : words.failed)
+    failed.push_back({{"name", test.name}, {"said", test.said}, {"place", test.place}});
   return {{"id", finding.id},
           {"number", finding.number},
           {"headline", headline(finding)},
@@ -145,6 +150,8 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
           {"execution", finding.minimal_execution.number},
           {"verdict", verdict_name(finding.minimal_execution.verdict)},
           {"detail", finding.minimal_execution.detail},
+          {"failed", std::move(failed)},
+          {"recognised", words.recognised},
           {"output", texts->id(finding.minimal_execution.output)},
           {"seconds", finding.minimal_execution.seconds}};
 }
