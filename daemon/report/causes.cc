@@ -1,35 +1,49 @@
 #include "daemon/report/causes.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
-#include "daemon/report/failed_assertions.h"
 #include "daemon/report/words.h"
+#include "daemon/retries/failed_tests.h"
 
 namespace filibuster {
 namespace {
 
-constexpr size_t kLastLines = 3;
+// `text` with '#' in the place of what differs from run to run: numbers, and identifiers of hexadecimal digits.
+std::string masked(std::string_view text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_hex = [](unsigned char c) { return std::isxdigit(c) != 0; };
+  const auto is_word = [](unsigned char c) { return std::isalnum(c) != 0; };
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    if (!is_word(text[at])) {
+      out += text[at++];
+      continue;
+    }
+    size_t end = at;
+    while (end < text.size() && is_word(text[end])) ++end;
+    const std::string_view word = text.substr(at, end - at);
+    constexpr size_t kShortestIdentifier = 6;
+    if (word.size() >= kShortestIdentifier && std::any_of(word.begin(), word.end(), is_digit) &&
+        std::all_of(word.begin(), word.end(), is_hex)) {
+      out += '#';
+    } else {
+      for (const char c : word) {
+        if (!is_digit(c)) out += c;
+        if (is_digit(c) && !out.ends_with('#')) out += '#';
+      }
+    }
+    at = end;
+  }
+  return out;
+}
 
 // A summary line of pytest is cut where the terminal ends, so that its last word may be a part.
 std::string whole_words(const std::string& text) {
   if (!text.ends_with("...")) return text;
   return text.substr(0, std::min(text.rfind(' '), text.size() - 3));
-}
-
-std::string last_lines(std::string_view output) {
-  std::string out;
-  for (size_t taken = 0; taken < kLastLines && !output.empty();) {
-    const size_t end = output.find_last_not_of(" \t\r\n");
-    if (end == std::string_view::npos) break;
-    output = output.substr(0, end + 1);
-    const size_t begin = output.rfind('\n') == std::string_view::npos ? 0 : output.rfind('\n') + 1;
-    out += masked(output.substr(begin)) + "\n";
-    output = output.substr(0, begin);
-    ++taken;
-  }
-  return out;
 }
 
 std::string site_of(const InjectedFault& fault) {
@@ -47,11 +61,11 @@ std::string cause_key(const Execution& failure) {
   const bool failed = failure.verdict == Verdict::kFailed;
   // Of a crash, the detail says which service ended, and how.
   if (!failed) parts.insert("detail " + masked(failure.detail));
-  const auto assertions = failed ? failed_assertions(failure.output) : std::vector<FailedAssertion>();
-  for (const FailedAssertion& one : assertions)
-    parts.insert("failed " + one.test + " " +
-                 (one.place.empty() ? masked(whole_words(one.what)) : one.place));
-  if (failed && assertions.empty()) parts.insert("output " + last_lines(failure.output));
+  if (failed) {
+    for (const retries::FailedTest& one : retries::own_words(failure.output).failed)
+      parts.insert("failed " + one.name + " " +
+                   (one.place.empty() ? masked(whole_words(one.said)) : one.place));
+  }
   std::string key = std::string(verdict_name(failure.verdict)) + "\n";
   for (const std::string& part : parts) key += part + "\n";
   return key;
@@ -96,8 +110,7 @@ std::vector<std::string> passed_there(const TestReport& test, const FailureCause
 std::string counted_findings(const std::vector<Finding>& findings) {
   const size_t causes = causes_of(findings).size();
   std::string out = counted(causes, "finding", "findings");
-  if (causes < findings.size())
-    out += " (" + std::to_string(findings.size()) + " sets of faults)";
+  if (causes < findings.size()) out += " (" + std::to_string(findings.size()) + " sets of faults)";
   return out;
 }
 

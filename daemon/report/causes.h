@@ -11,12 +11,12 @@
 
 namespace filibuster {
 
-// Equal for executions that failed in the same way at the same call sites: the verdict, the failed assertions (else the last lines of the
-// output, masked), and the call sites of the faults.
+// Equal for executions that failed in the same way at the same call sites: the verdict, what the failed tests say, and the call sites of the faults.
 std::string cause_key(const Execution& failure);
 
 struct FailureCause {
-  std::vector<size_t> findings;  // positions, at least one: fewer faults first, and of equally many the one that was found first
+  std::vector<size_t>
+      findings;  // positions, at least one: fewer faults first, and of equally many the one that was found first
 };
 // In the order of their first findings.
 std::vector<FailureCause> causes_of(const std::vector<Finding>& findings);

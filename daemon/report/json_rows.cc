@@ -1,7 +1,7 @@
 #include "daemon/report/json_rows.h"
 
 #include "daemon/report/causes.h"
-#include "daemon/report/failed_assertions.h"
+#include "daemon/retries/failed_tests.h"
 
 namespace filibuster {
 
@@ -29,8 +29,8 @@ Json cause_rows(const std::vector<Finding>& findings) {
     Json ids = Json::array(), failed = Json::array();
     for (const size_t place : cause.findings) ids.push_back(findings[place].id);
     const Execution& first = findings[cause.findings.front()].minimal_execution;
-    for (const FailedAssertion& one : failed_assertions(first.output))
-      failed.push_back({{"test", one.test}, {"place", one.place}, {"what", one.what}});
+    for (const retries::FailedTest& one : retries::own_words(first.output).failed)
+      failed.push_back({{"test", one.name}, {"place", one.place}, {"said", one.said}});
     out.push_back({{"findings", std::move(ids)}, {"failed", std::move(failed)}});
   }
   return out;
