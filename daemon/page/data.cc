@@ -12,7 +12,7 @@
 #include "daemon/redact/redact.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/test_row.h"
-#include "daemon/retries/failed_tests.h"
+#include "daemon/suite/failed_tests.h"
 
 namespace filibuster {
 namespace {
@@ -137,8 +137,8 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
   }
   const std::string& file = finding.counterexample;
   Json failed = Json::array();
-  const retries::OwnWords words = retries::own_words(finding.minimal_execution.output);
-  for (const retries::FailedTest& test : words.failed)
+  const suite::OwnWords words = suite::own_words(finding.minimal_execution.output);
+  for (const suite::FailedTest& test : words.failed)
     failed.push_back({{"name", test.name}, {"said", test.said}, {"place", test.place}});
   return {{"id", finding.id},
           {"number", finding.number},

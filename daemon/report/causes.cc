@@ -6,7 +6,7 @@
 #include <set>
 
 #include "daemon/report/words.h"
-#include "daemon/retries/failed_tests.h"
+#include "daemon/suite/failed_tests.h"
 
 namespace filibuster {
 namespace {
@@ -62,7 +62,7 @@ std::string cause_key(const Execution& failure) {
   // Of a crash, the detail says which service ended, and how.
   if (!failed) parts.insert("detail " + masked(failure.detail));
   if (failed) {
-    for (const retries::FailedTest& one : retries::own_words(failure.output).failed)
+    for (const suite::FailedTest& one : suite::own_words(failure.output).failed)
       parts.insert("failed " + one.name + " " +
                    (one.place.empty() ? masked(whole_words(one.said)) : one.place));
   }

@@ -1,7 +1,7 @@
 #include "daemon/report/json_rows.h"
 
 #include "daemon/report/causes.h"
-#include "daemon/retries/failed_tests.h"
+#include "daemon/suite/failed_tests.h"
 
 namespace filibuster {
 
@@ -29,7 +29,7 @@ Json cause_rows(const std::vector<Finding>& findings) {
     Json ids = Json::array(), failed = Json::array();
     for (const size_t place : cause.findings) ids.push_back(findings[place].id);
     const Execution& first = findings[cause.findings.front()].minimal_execution;
-    for (const retries::FailedTest& one : retries::own_words(first.output).failed)
+    for (const suite::FailedTest& one : suite::own_words(first.output).failed)
       failed.push_back({{"test", one.name}, {"place", one.place}, {"said", one.said}});
     out.push_back({{"findings", std::move(ids)}, {"failed", std::move(failed)}});
   }

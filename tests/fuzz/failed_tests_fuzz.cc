@@ -3,11 +3,11 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "daemon/retries/failed_tests.h"
+#include "daemon/suite/failed_tests.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (const filibuster::retries::FailedTest& one : filibuster::retries::own_words(text).failed) {
+  for (const filibuster::suite::FailedTest& one : filibuster::suite::own_words(text).failed) {
     if (one.name.size() > size || one.place.size() > size) std::abort();
   }
   return 0;

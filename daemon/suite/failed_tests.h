@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace filibuster::retries {
+namespace filibuster::suite {
 
 struct FailedTest {
   std::string name;   // as its runner names it: "test_shop.py::test_order"; "": it is not known
@@ -24,4 +24,4 @@ struct OwnWords {
 // `output`: the last lines of the test, and of services that ended.
 OwnWords own_words(std::string_view output);
 
-}  // namespace filibuster::retries
+}  // namespace filibuster::suite

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace filibuster::retries {
+namespace filibuster::suite {
 
 inline std::string_view trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r");
@@ -17,4 +17,4 @@ inline bool is_digits(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-}  // namespace filibuster::retries
+}  // namespace filibuster::suite

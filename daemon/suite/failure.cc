@@ -1,11 +1,11 @@
-#include "daemon/retries/failure.h"
+#include "daemon/suite/failure.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "daemon/retries/words.h"
+#include "daemon/suite/words.h"
 
-namespace filibuster::retries {
+namespace filibuster::suite {
 namespace {
 
 constexpr std::string_view kAssertions[] = {
@@ -356,4 +356,4 @@ std::string assertion_key(const Failure& failure) {
   return out;
 }
 
-}  // namespace filibuster::retries
+}  // namespace filibuster::suite

@@ -1,15 +1,15 @@
 // The tests' own words, as their runners print them.
-#include "daemon/retries/failed_tests.h"
+#include "daemon/suite/failed_tests.h"
 
 #include <gtest/gtest.h>
 
 #include "daemon/suite/junit_xml.h"
 
-namespace filibuster::retries {
+namespace filibuster::suite {
 namespace {
 
 // "name | said | place" of each test.
-std::vector<std::string> told(std::string_view output) {
+std::vector<std::string> words_of(std::string_view output) {
   std::vector<std::string> out;
   for (const FailedTest& test : own_words(output).failed)
     out.push_back(test.name + " | " + test.said + " | " + test.place);
@@ -41,7 +41,7 @@ FAILED test_shop.py::TestOrders::test_charged - AssertionError: assert 2 <= 1
 )";
 
 TEST(OwnWords, OfPytestAreItsAssertionsWithTheirValues) {
-  EXPECT_EQ(told(kPytest),
+  EXPECT_EQ(words_of(kPytest),
             (Told{"test_shop.py::test_all_books | assert 500 in (200, 503)\n +  where 500 = "
                   "<Response [500]>.status_code | test_shop.py:7",
                   "test_shop.py::TestOrders::test_charged | AssertionError: assert 2 <= 1 | "
@@ -49,32 +49,33 @@ TEST(OwnWords, OfPytestAreItsAssertionsWithTheirValues) {
 }
 
 TEST(OwnWords, OfPytestHaveTheirNamesWhereTheBeginningIsCut) {
-  EXPECT_EQ(told(kPytest.substr(kPytest.find("        r = requests"))).front(),
-            told(kPytest).front());
+  EXPECT_EQ(words_of(kPytest.substr(kPytest.find("        r = requests"))).front(),
+            words_of(kPytest).front());
   // Only the summary has been kept.
-  EXPECT_EQ(told(kPytest.substr(kPytest.find("=========================== short")))[1],
+  EXPECT_EQ(words_of(kPytest.substr(kPytest.find("=========================== short")))[1],
             "test_shop.py::TestOrders::test_charged | AssertionError: assert 2 <= 1 | ");
 }
 
 TEST(OwnWords, OfOtherRunnersAreRead) {
-  EXPECT_EQ(told("=====================================================================\n"
-                 "FAIL: test_pay (shop.Orders.test_pay)\n"
-                 "---------------------------------------------------------------------\n"
-                 "Traceback (most recent call last):\n  File \"shop.py\", line 4, in test_pay\n"
-                 "    self.assertEqual(a, 2)\nAssertionError: 1 != 2\n\nRan 1 test\n"),
+  EXPECT_EQ(words_of("=====================================================================\n"
+                     "FAIL: test_pay (shop.Orders.test_pay)\n"
+                     "---------------------------------------------------------------------\n"
+                     "Traceback (most recent call last):\n  File \"shop.py\", line 4, in test_pay\n"
+                     "    self.assertEqual(a, 2)\nAssertionError: 1 != 2\n\nRan 1 test\n"),
             Told{"test_pay (shop.Orders.test_pay) | AssertionError: 1 != 2 | shop.py:4"});
-  EXPECT_EQ(told("[ RUN      ] Shop.Opens\n[       OK ] Shop.Opens (0 ms)\n[ RUN      ] Shop.Pays\n"
-                 "shop_test.cc:12: Failure\nExpected equality of these values:\n  a\n    Which is: "
-                 "1\n  2\n\n[  FAILED  ] Shop.Pays (0 ms)\n[  FAILED  ] 1 test, listed below:\n"),
-            Told{"Shop.Pays | Expected equality of these values:\n  a\n    Which is: 1\n  2 | "
-                 "shop_test.cc:12"});
-  EXPECT_EQ(told("--- FAIL: TestPay (0.01s)\n    shop_test.go:12: got 500, want 200\nFAIL\n"
-                 "FAIL\tshop\t0.1s\n"),
+  EXPECT_EQ(
+      words_of("[ RUN      ] Shop.Opens\n[       OK ] Shop.Opens (0 ms)\n[ RUN      ] Shop.Pays\n"
+               "shop_test.cc:12: Failure\nExpected equality of these values:\n  a\n    Which is: "
+               "1\n  2\n\n[  FAILED  ] Shop.Pays (0 ms)\n[  FAILED  ] 1 test, listed below:\n"),
+      Told{"Shop.Pays | Expected equality of these values:\n  a\n    Which is: 1\n  2 | "
+           "shop_test.cc:12"});
+  EXPECT_EQ(words_of("--- FAIL: TestPay (0.01s)\n    shop_test.go:12: got 500, want 200\nFAIL\n"
+                     "FAIL\tshop\t0.1s\n"),
             Told{"TestPay | got 500, want 200 | shop_test.go:12"});
-  EXPECT_EQ(told("\u2716 pays (3.2ms)\n  AssertionError [ERR_ASSERTION]: 500 !== 200\n      at "
-                 "TestContext.<anonymous> (/srv/shop.test.js:9:10)\n"),
+  EXPECT_EQ(words_of("\u2716 pays (3.2ms)\n  AssertionError [ERR_ASSERTION]: 500 !== 200\n      at "
+                     "TestContext.<anonymous> (/srv/shop.test.js:9:10)\n"),
             Told{"pays | AssertionError: 500 !== 200 | /srv/shop.test.js:9"});
-  EXPECT_EQ(told("TAP version 13\nnot ok 1 - pays\n  AssertionError: 500 !== 200\n"),
+  EXPECT_EQ(words_of("TAP version 13\nnot ok 1 - pays\n  AssertionError: 500 !== 200\n"),
             Told{"pays | AssertionError: 500 !== 200 | "});
 }
 
@@ -85,7 +86,7 @@ TEST(OwnWords, OfARunnersResultsAreReadWhereItPrintsNothing) {
        "org.opentest4j.AssertionFailedError: expected: <200> but was: <500>\n\tat "
        "Shop.pays(Shop.java:7)\n"}};
   EXPECT_EQ(
-      told(suite::failed_cases_text(cases, "1 test failed")),
+      words_of(suite::failed_cases_text(cases, "1 test failed")),
       Told{"Shop.pays | org.opentest4j.AssertionFailedError: expected: <200> but was: <500> | "
            "Shop.java:7"});
   EXPECT_EQ(suite::failed_cases_text(cases, "expected: <200> but was: <500>"), "")
@@ -93,8 +94,8 @@ TEST(OwnWords, OfARunnersResultsAreReadWhereItPrintsNothing) {
 }
 
 TEST(OwnWords, OfAProgramAreItsLastExceptionElseItsLastLines) {
-  EXPECT_EQ(told("starting\nTraceback (most recent call last):\n  File \"ref.py\", line 3, in "
-                 "<module>\n    assert x\nAssertionError: expected 4 books, got 3\n"),
+  EXPECT_EQ(words_of("starting\nTraceback (most recent call last):\n  File \"ref.py\", line 3, in "
+                     "<module>\n    assert x\nAssertionError: expected 4 books, got 3\n"),
             Told{" | AssertionError: expected 4 books, got 3 | ref.py:3"});
   const OwnWords plain = own_words("a\nb\nexpected one of 200\n\ngot 500\n");
   EXPECT_FALSE(plain.recognised);
@@ -103,10 +104,11 @@ TEST(OwnWords, OfAProgramAreItsLastExceptionElseItsLastLines) {
 }
 
 TEST(OwnWords, AreNotThoseOfServices) {
-  EXPECT_EQ(told("got 500\n--- last lines of gateway ---\nTraceback (most recent call last):\n  "
-                 "File \"g.py\", line 3, in f\nKeyError: 'x'\n"),
-            Told{" | got 500 | "});
+  EXPECT_EQ(
+      words_of("got 500\n--- last lines of gateway ---\nTraceback (most recent call last):\n  "
+               "File \"g.py\", line 3, in f\nKeyError: 'x'\n"),
+      Told{" | got 500 | "});
 }
 
 }  // namespace
-}  // namespace filibuster::retries
+}  // namespace filibuster::suite

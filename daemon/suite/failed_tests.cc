@@ -1,13 +1,13 @@
-#include "daemon/retries/failed_tests.h"
+#include "daemon/suite/failed_tests.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "daemon/retries/failure.h"
-#include "daemon/retries/words.h"
+#include "daemon/suite/failure.h"
 #include "daemon/suite/junit_xml.h"
+#include "daemon/suite/words.h"
 
-namespace filibuster::retries {
+namespace filibuster::suite {
 namespace {
 
 using Lines = std::vector<std::string_view>;
@@ -73,7 +73,7 @@ std::string_view gtest_heading(std::string_view line, std::string_view) {
   return between(line, "[ RUN      ] ", "");
 }
 std::string_view results_heading(std::string_view line, std::string_view) {
-  return between(line, suite::kResultOf, suite::kResultEnd);
+  return between(line, kResultOf, kResultEnd);
 }
 
 // How the words of a test begin. The line before it tells some from other text.
@@ -281,4 +281,4 @@ OwnWords own_words(std::string_view output) {
   return out;
 }
 
-}  // namespace filibuster::retries
+}  // namespace filibuster::suite
