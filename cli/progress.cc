@@ -79,6 +79,7 @@ ProgressEvent parse_event(const Json& event) {
   out.report = text_in_event(event, "report");
   out.counterexample = text_in_event(event, "counterexample");
   out.number = count_of(event, "number");
+  out.first = count_of(event, "first");
   out.executed = count_of(event, "executed");
   out.scheduled = count_of(event, "scheduled");
   out.open = count_of(event, "open");
@@ -163,9 +164,12 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
   }
   if (event.type == "execution") return execution(event, now);
   if (event.type == "finding") {
-    ++findings_;
+    const bool known = event.first != 0 && event.first != event.number;
+    if (!known) ++findings_;
     // Only the headline: the summary at the end shows the whole finding.
-    const std::string line = "finding " + std::to_string(event.number) + ": " + event.headline;
+    const std::string line = "finding " + std::to_string(event.number) + ": " +
+                             (known ? "as finding " + std::to_string(event.first) + ", " : "") +
+                             event.headline;
     return lasting(options_.color ? kRed + line + kPlain : line);
   }
   if (event.type == "warning") return lasting("warning: " + event.text);

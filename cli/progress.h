@@ -18,7 +18,8 @@ struct ProgressEvent {
   std::string type, test, name, state, detail, text, headline, verdict, summary, report,
       counterexample;
   std::vector<std::string> faults;
-  uint64_t number = 0, executed = 0, scheduled = 0, open = 0, redundant = 0, rpcs = 0, findings = 0;
+  uint64_t number = 0, first = 0, executed = 0, scheduled = 0, open = 0, redundant = 0, rpcs = 0,
+           findings = 0;
   int64_t pid = 0;
   double seconds = 0, rate = 0, eta_seconds = -1;  // eta < 0: not known
   bool resumed = false, watching = false, passed = true;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/base/fail_point.h"
+#include "daemon/report/causes.h"
 #include "daemon/report/finding_text.h"
 
 namespace filibuster {
@@ -21,7 +22,10 @@ Result<bool> FindingsBook::recall(Execution failure) {
   auto known = store_->finding(key);
   if (!known) return known.error();
   const bool is_finding = known.value().has_value();
-  if (is_finding) findings_[key] = std::move(*known.value());
+  if (is_finding) {
+    causes_.try_emplace(cause_key(failure), known.value()->number);
+    findings_[key] = std::move(*known.value());
+  }
   add(std::move(failure));
   return is_finding;
 }
@@ -43,12 +47,14 @@ void FindingsBook::forget_all() {
   for (const auto& [id, execution] : failures_) forget(execution.faults);
   failures_.clear();
   failing_.clear();
+  causes_.clear();
 }
 
 void FindingsBook::forget(const std::vector<InjectedFault>& faults) {
   const auto known = findings_.find(FaultSet(faults).key());
   if (known == findings_.end()) return;
   files_.remove({known->second.number, known->second.counterexample});
+  std::erase_if(causes_, [&](const auto& cause) { return cause.second == known->second.number; });
   findings_.erase(known);
 }
 
@@ -56,6 +62,7 @@ void FindingsBook::clear() {
   failures_.clear();
   findings_.clear();
   failing_.clear();
+  causes_.clear();
 }
 
 bool FindingsBook::belongs_to_earlier(const std::vector<InjectedFault>& faults) const {
@@ -130,9 +137,11 @@ Result<void> FindingsBook::tell(const Execution& failure,
   finding.number = known.number;
   finding.id = finding_id(failure.test, failure.faults);
   const bool accepted = is_accepted(failure);
+  const uint32_t first = causes_.try_emplace(cause_key(failure), known.number).first->second;
   session_.sink({{"type", "finding"},
                  {"test", failure.test},
                  {"number", known.number},
+                 {"first", first},
                  {"id", finding.id},
                  {"accepted", accepted},
                  {"headline", (accepted ? "accepted: " : "") + to_line(finding)},

@@ -38,7 +38,8 @@ class FindingsBook {
   // Nothing is known any more. The files stay.
   void clear();
 
-  size_t count() const { return findings_.size(); }
+  // Findings of one cause (daemon/report/causes.h) count once.
+  size_t count() const { return causes_.size(); }
   // True: the faults of an earlier failure are a subset of `faults`.
   bool belongs_to_earlier(const std::vector<InjectedFault>& faults) const;
   // True: a failure does not belong to an accepted finding.
@@ -72,6 +73,8 @@ class FindingsBook {
   std::map<search::AbstractId, Execution> failures_;
   std::vector<FaultSet> failing_;
   std::map<std::string, search::FindingRow> findings_;  // by FaultSet::key
+  // The number of the first finding of each cause, by cause_key().
+  std::map<std::string, uint32_t> causes_;
 };
 
 }  // namespace filibuster

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/lane/programs_elsewhere.h"
+#include "daemon/model/environment_error.h"
 
 namespace filibuster {
 namespace {
@@ -178,7 +179,9 @@ std::optional<Error> TestRun::why_unusable(const std::string& what,
       text += "\nlast lines of " + end.name + ":" +
               (end.output.empty() ? " (none)" : "\n" + end.output);
     }
-    return Error{text};
+    return with_remedy(std::move(text),
+                       "let the test pass without faults first, by itself and against the same "
+                       "services; `filibuster trace` shows which calls it makes");
   }
   return std::nullopt;
 }

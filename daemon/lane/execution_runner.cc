@@ -9,6 +9,7 @@
 #include "daemon/base/descriptors.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/model/caller.h"
+#include "daemon/model/environment_error.h"
 #include "daemon/process/preflight.h"
 #include "daemon/suite/junit_xml.h"
 
@@ -22,7 +23,7 @@ constexpr milliseconds kHookLimit{60000};
 constexpr milliseconds kKillLimit{5000};  // from SIGKILL to the end of the test process
 constexpr milliseconds kLeavingLimit{
     2000};  // from the end of an agent's connection to that of its process
-constexpr int kOutputLines = 40;
+constexpr int kOutputLines = 100;
 constexpr int kHookLines = 20;
 
 // The folder of filibusterd and filibuster.
@@ -237,7 +238,8 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   auto test = starter_.start(number, start, limit, lane_->wake_fd);
   if (!test) {
     hub_->end_execution();
-    return Error{"test '" + test_->name + "' does not start: " + test.error().message};
+    return with_remedy("test '" + test_->name + "' does not start: " + test.error().message,
+                       "correct its `command` or its `directory` in the configuration");
   }
   RunningTest& running = *test.value();
   result.pid = running.pid();
@@ -278,7 +280,13 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
 }
 
 std::string ExecutionRunner::output() const {
-  return last_lines(log_path_, kOutputLines);
+  std::string out = last_lines(log_path_, kOutputLines);
+  const auto xml = test_->junit_xml.empty() ? Result<std::string>("") : read_file(test_->junit_xml);
+  if (!xml || xml->empty()) return out;
+  // Some runners write what failed into their results alone.
+  const auto cases = suite::parse_junit(xml.value());
+  const std::string failed = cases ? suite::failed_cases_text(cases.value(), out) : "";
+  return failed.empty() || out.empty() || out.ends_with('\n') ? out + failed : out + "\n" + failed;
 }
 
 }  // namespace filibuster

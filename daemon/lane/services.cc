@@ -10,6 +10,7 @@
 
 #include "daemon/base/fail_point.h"
 #include "daemon/lane/readiness.h"
+#include "daemon/model/environment_error.h"
 #include "daemon/process/preflight.h"
 
 namespace filibuster {
@@ -34,6 +35,26 @@ constexpr const char kWayOut[] =
 // By the library in its own process.
 bool is_interposed(const ServiceConfig& service) {
   return !service.third_party && !service.ignored && !service.is_attached();
+}
+
+// What to do about a service that did not become ready.
+constexpr std::string_view kCorrectReady =
+    "correct `ready` or `ports` of the service, which say what is waited for, or give it more time "
+    "(`timeout` in `ready`)";
+
+// What to do about a service that ended instead of becoming ready.
+std::string_view remedy_of_end(const ExitStatus& status) {
+  // POSIX, Shell Command Language, 2.8.2: 127 where a command is not found, 126 where it cannot be executed.
+  constexpr int kNotFound = 127, kNotExecuted = 126;
+  if (!status.signalled && status.code == 0)
+    return "let its `command` stay in the foreground: it ended well, as a daemon does that leaves "
+           "its work to a child";
+  if (!status.signalled && status.code == kNotFound)
+    return "a program of its `command` is not found: correct the `command`, or install the program";
+  if (!status.signalled && status.code == kNotExecuted)
+    return "a program of its `command` cannot be executed: look at its permissions, or correct the "
+           "`command`";
+  return "start it by hand with its `command` and `env`, and mend what its lines say";
 }
 
 }  // namespace
@@ -84,12 +105,14 @@ std::vector<std::string> Services::preflight() const {
   return out;
 }
 
-Error Services::start_error(const Running& service, const std::string& what) const {
+Error Services::start_error(const Running& service, const std::string& what,
+                            std::string_view remedy) const {
   const std::string log = lane_.log_path(service.config->name);
   const std::string lines = last_lines(log, kLogLines);
-  return Error{"service '" + service.config->name + "' " + what +
-               (lines.empty() ? "\n(its log " + log + " is empty)"
-                              : "\nlast lines of " + log + ":\n" + lines)};
+  return with_remedy("service '" + service.config->name + "' " + what +
+                         (lines.empty() ? "\n(its log " + log + " is empty)"
+                                        : "\nlast lines of " + log + ":\n" + lines),
+                     remedy);
 }
 
 uint16_t Services::ready_port(const ServiceConfig& service) const {
@@ -109,10 +132,11 @@ Result<void> Services::wait_for_others() {
     const auto deadline = Clock::now() + ready.timeout;
     while (!is_ready(service, ready, port)) {
       if (Clock::now() >= deadline) {
-        return Error{"service '" + config.name +
-                     "', which somebody else starts, did not become ready within " +
-                     std::to_string(ready.timeout.count()) + " ms (waited for port " +
-                     std::to_string(port) + " " + ready.http_path + ")"};
+        return with_remedy("service '" + config.name +
+                               "', which somebody else starts, did not become ready within " +
+                               std::to_string(ready.timeout.count()) + " ms (waited for port " +
+                               std::to_string(port) + " " + ready.http_path + ")",
+                           "start it before this command, at that port");
       }
       pollfd woken{lane_.wake_fd, POLLIN, 0};
       const bool can_wake = lane_.wake_fd >= 0;
@@ -150,9 +174,9 @@ Result<void> Services::start_all() {
       if (holder && holder->pid != 0) {
         who = " by pid " + std::to_string(holder->pid) + " (" + holder->program + ")";
       }
-      return Error{"service '" + service.config->name + "': port " + std::to_string(found->second) +
-                   " is already in use" + who + "; end that process, or use ${port:" + name +
-                   "} instead of a fixed port"};
+      return with_remedy("service '" + service.config->name + "': port " +
+                             std::to_string(found->second) + " is already in use" + who,
+                         "end that process, or use ${port:" + name + "} instead of a fixed port");
     }
     if (auto started = start(&service); !started) return started;
   }
@@ -194,8 +218,9 @@ Result<Process> Services::start_process(Running* service) {
   if (!options) return options.error();
   auto process = Process::spawn(options.value());
   if (process) return process;
-  return Error{"service '" + service->config->name +
-               "' does not start: " + process.error().message};
+  return with_remedy(
+      "service '" + service->config->name + "' does not start: " + process.error().message,
+      "correct its `command` or its `directory` in the configuration");
 }
 
 Result<void> Services::start(Running* service) {
@@ -237,13 +262,15 @@ Result<void> Services::wait_ready(Running* service) {
   for (std::string* text : {&ready.http_path, &ready.log_pattern}) {
     auto substituted = substitute(lane_, *text);
     if (!substituted)
-      return start_error(*service, "cannot be waited for: " + substituted.error().message);
+      return start_error(*service, "cannot be waited for: " + substituted.error().message,
+                         kCorrectReady);
     *text = std::move(substituted).value();
   }
   const bool by_port =
       ready.kind == ReadyCheck::Kind::kTcp || ready.kind == ReadyCheck::Kind::kHttp;
   if (by_port && port == 0) {
-    return start_error(*service, "has no port to wait for; give it `ports` or another `ready`");
+    return start_error(*service, "has no port to wait for",
+                       "give it `ports` or another `ready` in the configuration");
   }
   // "; it listens at port 5001": a port that is not the one that is waited for is the most usual mistake.
   const auto elsewhere = [&]() -> std::string {
@@ -263,8 +290,8 @@ Result<void> Services::wait_ready(Running* service) {
     if (const auto status = service->process->wait(interval, lane_.wake_fd)) {
       service->ended = true;
       owned_->remove(service->process->pid());
-      return start_error(*service, "ended before it was ready (" + to_text(*status) +
-                                       "); a service must stay in the foreground");
+      return start_error(*service, "ended before it was ready (" + to_text(*status) + ")",
+                         remedy_of_end(*status));
     }
     pollfd woken{lane_.wake_fd, POLLIN, 0};
     if (lane_.wake_fd >= 0 && poll(&woken, 1, 0) > 0) return Error{"stopped"};
@@ -283,9 +310,10 @@ Result<void> Services::wait_ready(Running* service) {
               ? "'" + ready.log_pattern + "' in its output"
               : "port " + std::to_string(port) +
                     (ready.kind == ReadyCheck::Kind::kHttp ? " " + ready.http_path : "");
-      return start_error(*service, "did not become ready within " +
-                                       std::to_string(ready.timeout.count()) + " ms (waited for " +
-                                       waited + elsewhere() + ")");
+      return start_error(*service,
+                         "did not become ready within " + std::to_string(ready.timeout.count()) +
+                             " ms (waited for " + waited + elsewhere() + ")",
+                         kCorrectReady);
     }
     interval = std::min(interval * 5 / 4 + milliseconds(1), kLastProbe);
   }
@@ -337,7 +365,8 @@ Result<std::vector<ServiceEnd>> Services::prepare_execution() {
                    ") has ended: start it again; the same command then goes on where this one "
                    "stopped"};
     if (policy == ServiceConfig::Restart::kNever) {
-      return start_error(service, "ended, and its configuration says restart: never");
+      return start_error(service, "ended, and its configuration says restart: never",
+                         "mend what its lines say, or let `restart` be \"crash\"");
     }
     if (auto started = start(&service); !started) return started.error();
     if (policy == ServiceConfig::Restart::kEach) start_ahead(&service);

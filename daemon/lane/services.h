@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/attach/attachment.h"
@@ -102,7 +103,8 @@ class Services {
   Result<void> wait_ready(Running* service);
   bool is_ready(const Running& service, const ReadyCheck& ready, uint16_t port) const;
   uint16_t ready_port(const ServiceConfig& service) const;
-  Error start_error(const Running& service, const std::string& what) const;
+  Error start_error(const Running& service, const std::string& what,
+                    std::string_view remedy = {}) const;
   void stop(Running* service, std::chrono::milliseconds grace);
   void end_its_orphans(const Running& service);
   std::chrono::milliseconds stop_grace() const;

@@ -7,10 +7,12 @@
 #include "core/text/shell_word.h"
 #include "daemon/lint/lint.h"
 #include "daemon/model/call_name.h"
+#include "daemon/model/environment_error.h"
 #include "daemon/page/source_excerpts.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/test_row.h"
+#include "daemon/suite/failed_tests.h"
 
 namespace filibuster {
 namespace {
@@ -134,6 +136,10 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
     faults.push_back(std::move(row));
   }
   const std::string& file = finding.counterexample;
+  Json failed = Json::array();
+  const suite::OwnWords words = suite::own_words(finding.minimal_execution.output);
+  for (const suite::FailedTest& test : words.failed)
+    failed.push_back({{"name", test.name}, {"said", test.said}, {"place", test.place}});
   return {{"id", finding.id},
           {"number", finding.number},
           {"headline", headline(finding)},
@@ -144,6 +150,8 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
           {"execution", finding.minimal_execution.number},
           {"verdict", verdict_name(finding.minimal_execution.verdict)},
           {"detail", finding.minimal_execution.detail},
+          {"failed", std::move(failed)},
+          {"recognised", words.recognised},
           {"output", texts->id(finding.minimal_execution.output)},
           {"seconds", finding.minimal_execution.seconds}};
 }
@@ -186,6 +194,19 @@ Json lint_rows(const TestReport& test) {
                    {"help", lint.help},
                    {"call_sites", std::move(sites)}});
   }
+  return out;
+}
+
+Json environment_rows(const SessionReport& report) {
+  Json out = Json::array();
+  for (const EnvironmentError& error : environment_errors(report)) {
+    out.push_back({{"test", error.test},
+                   {"what", error.what},
+                   {"title", error.title},
+                   {"lines", error.lines},
+                   {"remedy", error.remedy}});
+  }
+  redact_texts(&out);
   return out;
 }
 
@@ -309,6 +330,7 @@ PageData page_data(const SessionReport& report, const PageExtras& extras) {
                       {"session", report.session},
                       {"config", report.config_path},
                       {"exit_code", report.exit_code},
+                      {"environment", environment_rows(report)},
                       {"verdicts", std::move(verdicts)},
                       {"tests", std::move(tests)},
                       {"coverage", coverage},

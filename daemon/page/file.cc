@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/text/shell_word.h"
+#include "daemon/model/environment_error.h"
 #include "daemon/process/session_lane.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/finding_text.h"
@@ -62,11 +63,19 @@ std::string in_script(const std::string& json) {
 // The findings for a browser without JavaScript.
 std::string plain_summary(const SessionReport& report) {
   std::string out;
+  for (const EnvironmentError& error : environment_errors(report)) {
+    out += "<h2>Environment error" +
+           (error.test.empty() ? "" : " in test " + html(redact(error.test))) + "</h2>\n<p>" +
+           html(redact(error.what)) + "</p>\n<pre>" +
+           html(redact(error.title + "\n" + error.lines)) + "</pre>\n<p>" +
+           html(redact(error.remedy)) + "</p>\n";
+  }
   for (const TestReport& test : report.tests) {
     out += "<h2>" + html(redact(test.test)) + "</h2>\n<p>" +
            counted(test.counts.executed, "execution", "executions") + ", " +
-           counted(test.findings.size(), "finding", "findings") +
-           (test.finished ? "" : ", not finished") + "</p>\n<ol>\n";
+           (test.error.empty() ? counted(test.findings.size(), "finding", "findings")
+                               : std::string("not explored to its end")) +
+           (test.finished || !test.error.empty() ? "" : ", not finished") + "</p>\n<ol>\n";
     size_t shown = 0;
     for (const Finding& finding : test.findings) {
       out += "<li><p>" + html(redact(to_line(finding))) + "</p>";

@@ -12,6 +12,7 @@
 #include "daemon/model/test_report.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/call_site_text.h"
+#include "daemon/report/causes.h"
 #include "daemon/report/words.h"
 
 namespace filibuster {
@@ -21,9 +22,9 @@ namespace {
 constexpr size_t kMaxOutputLines = 10;      // the last lines of the test's own output
 constexpr size_t kMaxLine = 400;            // bytes of a line
 constexpr size_t kMaxShownArguments = 300;  // bytes
-// Findings at the same RPCs, beside the first one, that get a line each.
+// Sets of faults of one cause, beside the first one, that get a line each.
 constexpr size_t kMaxAlike = 10;
-// Groups of findings that are told whole; after them, groups that get a line each.
+// Causes that are told whole; after them, causes that get a line each.
 constexpr size_t kMaxWhole = 20, kMaxLines = 100;
 
 std::string last_lines(const std::string& text, size_t count, const char* indent) {
@@ -148,33 +149,22 @@ std::string what_fails(const Execution& execution) {
   return what;
 }
 
-// The findings at one set of RPCs, in their order.
-using Group = std::vector<const Finding*>;
-
-// In order of their first findings.
-std::vector<Group> grouped(const std::vector<Finding>& findings) {
-  std::vector<Group> out;
-  std::map<std::set<std::string>, size_t> places;
-  for (const Finding& finding : findings) {
-    std::set<std::string> rpcs;
-    for (const InjectedFault& fault : finding.minimal) rpcs.insert(to_hex(fault.index));
-    const auto [place, added] = places.emplace(std::move(rpcs), out.size());
-    if (added) out.emplace_back();
-    out[place->second].push_back(&finding);
-  }
-  return out;
-}
-
 std::string title(const Finding& finding) {
   return finding.number > 0 ? "finding " + std::to_string(finding.number) + ": " : "";
 }
 
-// "finding 3: timeout + status:500: the test fails (exit status 1)"
+// "GET /users/x/bookings (call 2): timeout"
+std::string short_fault(const InjectedFault& fault) {
+  return call_name(fault.method, redact(fault.path + fault.query), fault.protocol) +
+         (fault.count > 1 ? " (call " + std::to_string(fault.count) + ")" : "") + ": " +
+         fault_text(fault);
+}
+
+// "finding 3: GET /users/x (call 2): timeout + GET /movies: status:500"
 std::string alike_line(const Finding& finding) {
   std::vector<std::string> faults;
-  for (const InjectedFault& fault : finding.minimal) faults.push_back(fault_text(fault));
-  std::string out =
-      title(finding) + listed(faults, " + ") + ": " + what_fails(finding.minimal_execution);
+  for (const InjectedFault& fault : finding.minimal) faults.push_back(short_fault(fault));
+  std::string out = title(finding) + listed(faults, " + ");
   if (finding.reproduced && !*finding.reproduced) out += "; DID NOT REPRODUCE";
   if (const std::string standing = standing_text(finding); !standing.empty())
     out += "; " + standing;
@@ -316,29 +306,35 @@ std::string findings_text(const TestReport& test) {
   for (const Finding& finding : test.findings) {
     for (const InjectedFault& fault : finding.minimal) stacks.add(fault.stack);
   }
-  const std::vector<Group> groups = grouped(test.findings);
+  const std::vector<FailureCause> causes = causes_of(test.findings);
   std::string out;
-  for (size_t i = 0; i < std::min(groups.size(), kMaxWhole); ++i) {
-    const Group& group = groups[i];
-    const Finding& first = *group.front();
+  for (size_t i = 0; i < std::min(causes.size(), kMaxWhole); ++i) {
+    const std::vector<size_t>& sets = causes[i].findings;
+    const Finding& first = test.findings[sets.front()];
     out += "\n  " + title(first) + headline(first) + "\n" + finding_text(first, stacks, "     ");
-    if (group.size() == 1) continue;
-    out += std::string("     at the same ") + (first.minimal.size() == 1 ? "RPC" : "RPCs") + ":\n";
-    for (size_t j = 1; j < group.size() && j <= kMaxAlike; ++j)
-      out += "       " + alike_line(*group[j]) + "\n";
-    if (group.size() > kMaxAlike + 1)
-      out += "       and " + std::to_string(group.size() - kMaxAlike - 1) + " more\n";
+    const std::vector<std::string> passed = passed_there(test, causes[i]);
+    if (!passed.empty()) out += "     passes there under: " + listed(passed, ", ") + "\n";
+    if (sets.size() == 1) continue;
+    out += "     fails in the same way, there, under:\n";
+    for (size_t j = 1; j < sets.size() && j <= kMaxAlike; ++j)
+      out += "       " + alike_line(test.findings[sets[j]]) + "\n";
+    if (sets.size() > kMaxAlike + 1)
+      out += "       and " + std::to_string(sets.size() - kMaxAlike - 1) +
+             " more sets of faults (all are in report.json)\n";
   }
-  if (groups.size() > kMaxWhole) out += "\n";
-  for (size_t i = kMaxWhole; i < std::min(groups.size(), kMaxWhole + kMaxLines); ++i) {
-    out += "  " + title(*groups[i].front()) + to_line(*groups[i].front()) +
-           (groups[i].size() > 1 ? ", and " + std::to_string(groups[i].size() - 1) + " more there"
-                                 : "") +
+  if (causes.size() > kMaxWhole) out += "\n";
+  for (size_t i = kMaxWhole; i < std::min(causes.size(), kMaxWhole + kMaxLines); ++i) {
+    const std::vector<size_t>& sets = causes[i].findings;
+    const Finding& first = test.findings[sets.front()];
+    out += "  " + title(first) + to_line(first) +
+           (sets.size() > 1 ? ", and under " + counted(sets.size() - 1, "other set of faults",
+                                                       "other sets of faults")
+                            : "") +
            "\n";
   }
-  if (groups.size() > kMaxWhole + kMaxLines) {
-    out += "  and findings at " + std::to_string(groups.size() - kMaxWhole - kMaxLines) +
-           " more sets of RPCs (all are in report.json)\n";
+  if (causes.size() > kMaxWhole + kMaxLines) {
+    out += "  and " + std::to_string(causes.size() - kMaxWhole - kMaxLines) +
+           " more findings (all are in report.json)\n";
   }
   return out;
 }

@@ -231,6 +231,7 @@ Json common_row(const TestReport& test) {
       {"rpcs", row(test.rpcs)},
       {"timeouts", std::move(timeouts)},
       {"refusals", std::move(refusals)},
+      {"causes", cause_rows(test.findings)},
       {"cases", to_rows(test.cases)},
       {"left", to_rows(test.left)}};
 }

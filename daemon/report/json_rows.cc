@@ -1,5 +1,8 @@
 #include "daemon/report/json_rows.h"
 
+#include "daemon/report/causes.h"
+#include "daemon/suite/failed_tests.h"
+
 namespace filibuster {
 
 using Json = nlohmann::ordered_json;
@@ -16,6 +19,19 @@ Json to_rows(const std::vector<FaultCase>& cases) {
                    {"findings", row.findings},
                    {"executions", row.executions},
                    {"seconds", row.seconds}});
+  }
+  return out;
+}
+
+Json cause_rows(const std::vector<Finding>& findings) {
+  Json out = Json::array();
+  for (const FailureCause& cause : causes_of(findings)) {
+    Json ids = Json::array(), failed = Json::array();
+    for (const size_t place : cause.findings) ids.push_back(findings[place].id);
+    const Execution& first = findings[cause.findings.front()].minimal_execution;
+    for (const suite::FailedTest& one : suite::own_words(first.output).failed)
+      failed.push_back({{"test", one.name}, {"place", one.place}, {"said", one.said}});
+    out.push_back({{"findings", std::move(ids)}, {"failed", std::move(failed)}});
   }
   return out;
 }

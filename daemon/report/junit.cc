@@ -216,7 +216,9 @@ void add_test(const SessionReport& report, const TestReport& test, pugi::xml_nod
   }
   suite.add("without faults", test.reference_seconds, reference);
   Outcome conclusions;
-  if (test.counts.abandoned > 0) {
+  if (test.counts.executed == 0) {
+    conclusions = {Outcome::Kind::kSkipped, "not executed", "nothing was executed", ""};
+  } else if (test.counts.abandoned > 0) {
     conclusions = {
         Outcome::Kind::kError, "no conclusion",
         counted(test.counts.abandoned, "execution allows", "executions allow") + " no conclusion",

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/text/shell_word.h"
+#include "daemon/model/environment_error.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/plain_text.h"
@@ -55,17 +56,33 @@ std::string heading(const SessionReport& report) {
     time_over = time_over || test.time_over;
   }
   const size_t failing = report.failing();
+  const std::vector<EnvironmentError> errors = environment_errors(report);
   std::string out = failing > 0 ? counted(failing, "finding fails", "findings fail")
                     : all > 0   ? counted(all, "finding, accepted", "findings, all accepted")
-                                : "nothing was found";
+                    : !errors.empty() && errors.size() >= report.tests.size()
+                        ? "an environment error, nothing was explored"
+                        : "nothing was found";
   if (all > failing && failing > 0) out += ", " + std::to_string(all - failing) + " accepted";
-  if (!report.error.empty()) {
+  if (!errors.empty() && !errors[0].test.empty() && errors.size() < report.tests.size()) {
+    out += "; " + counted(errors.size(), "test", "tests") + " could not be explored";
+  } else if (!errors.empty()) {
     out += "; it did not come to its end";
   } else if (time_over) {
     out += "; the time was over before everything was explored";
   } else if (report.exit_code == 3) {
     out += "; not everything could be tested";
   }
+  return out;
+}
+
+std::string error_markdown(const EnvironmentError& error) {
+  std::string out = "**Environment error**" +
+                    (error.test.empty() ? "" : " in test " + inline_text(error.test)) + ": " +
+                    inline_text(error.what) + "\n\n";
+  const std::string lines =
+      error.title + (error.title.empty() || error.lines.empty() ? "" : "\n") + error.lines;
+  if (!lines.empty()) out += block(redact(lines).substr(0, kMaxOutput)) + "\n";
+  if (!error.remedy.empty()) out += "What to do: " + inline_text(error.remedy) + "\n\n";
   return out;
 }
 
@@ -148,7 +165,7 @@ std::string list(const std::string& title, const std::vector<std::string>& rows,
 
 std::string to_markdown(const SessionReport& report) {
   std::string out = "# Filibuster: " + heading(report) + "\n\n";
-  if (!report.error.empty()) out += block(redact(report.error).substr(0, kMaxOutput)) + "\n";
+  for (const EnvironmentError& error : environment_errors(report)) out += error_markdown(error);
   out += tests_table(report);
   out += failing_markdown(report, kRoom / 2);
   std::vector<std::string> accepted, mended, changed, left, untested;

@@ -5,6 +5,7 @@
 
 #include "core/text/shell_word.h"
 #include "core/version.h"
+#include "daemon/model/environment_error.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/results.h"
@@ -155,9 +156,12 @@ Json notifications(const SessionReport& report) {
   const auto add = [&](const char* level, const std::string& text) {
     out.push_back({{"level", level}, {"message", {{"text", text}}}});
   };
-  if (!report.error.empty()) add("error", report.error);
+  const std::vector<EnvironmentError> errors = environment_errors(report);
+  if (!report.error.empty() && (errors.size() != 1 || errors[0].test.empty()))
+    add("error", report.error);
   for (const TestReport& test : report.tests) {
     const std::string name = "test '" + test.test + "': ";
+    if (!test.error.empty()) add("error", name + test.error);
     for (const auto& [rpc, reason] : test.rpcs.untested)
       add("warning", name + rpc + " was not tested: " + reason);
     for (const Unexplained& group : test.unexplained) add("warning", name + to_line(group));

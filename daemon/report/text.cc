@@ -7,9 +7,11 @@
 #include <map>
 
 #include "daemon/model/call_name.h"
+#include "daemon/model/environment_error.h"
 #include "daemon/model/session_report.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/again.h"
+#include "daemon/report/causes.h"
 #include "daemon/report/dependency.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/results.h"
@@ -105,8 +107,19 @@ std::vector<std::string> alike_once(const std::vector<std::string>& lines) {
   return out;
 }
 
+// A test that could not be explored, where the session went on with others: it is not one without findings.
+std::string not_explored_text(const TestReport& test) {
+  const EnvironmentError error = parse_environment_error(test.error);
+  std::string out = "test \"" + test.test + "\": NOT EXPLORED" +
+                    (test.counts.executed > 0 ? " TO ITS END" : "") + ": " + redact(error.what) +
+                    "\n";
+  if (!error.remedy.empty()) out += "  what to do: " + redact(error.remedy) + "\n";
+  return out;
+}
+
 // What was found.
 std::string answer_text(const TestReport& test) {
+  if (!test.error.empty() && test.findings.empty()) return not_explored_text(test);
   const search::SearchCounts& counts = test.counts;
   std::string out =
       "test \"" + test.test + "\": " + counted(counts.executed, "execution", "executions") +
@@ -122,7 +135,7 @@ std::string answer_text(const TestReport& test) {
                      ? std::string()
                      : ", " + counted(test.rpcs.untested.size(), "RPC", "RPCs") + " NOT TESTED") +
                 "\n"
-          : ": " + counted(test.findings.size(), "finding", "findings") + "\n";
+          : ": " + counted_findings(test.findings) + "\n";
   return out + findings_text(test);
 }
 
@@ -229,17 +242,22 @@ std::string notes_text(const TestReport& test) {
 
 std::string to_text(const SessionReport& report) {
   std::string out;
-  size_t findings = 0;
+  size_t findings = 0, not_explored = 0;
   bool finished = true;
   for (const TestReport& test : report.tests) {
     if (!out.empty()) out += "\n";
     out += answer_text(test);
-    findings += test.findings.size();
+    findings += causes_of(test.findings).size();
     finished = finished && test.finished;
+    not_explored += test.error.empty() ? 0 : 1;
   }
   if (report.tests.size() > 1) {
     out += "\n" + counted(report.tests.size(), "test", "tests") + ", " +
-           counted(findings, "finding", "findings") + (finished ? "" : ", not finished") + "\n";
+           counted(findings, "finding", "findings") +
+           (not_explored > 0 ? ", " + std::to_string(not_explored) + " NOT EXPLORED"
+            : finished       ? ""
+                             : ", not finished") +
+           "\n";
   }
   if (const std::string baseline = baseline_text(report); !baseline.empty()) out += "\n" + baseline;
   for (const TestReport& test : report.tests) {

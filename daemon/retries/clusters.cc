@@ -29,7 +29,8 @@ bool went_on(const ExecutionRecord& record, const RpcRecord& last) {
 
 // What is told apart in one cluster.
 std::string what_of(const Suspect& suspect) {
-  if (suspect.verdict.oracle == Oracle::kAssertion) return assertion_key(suspect.outcome.failure);
+  if (suspect.verdict.oracle == Oracle::kAssertion)
+    return suite::assertion_key(suspect.outcome.failure);
   std::string out(oracle_name(suspect.verdict.oracle));
   // What fails after a silence without end is another matter in each test.
   if (suspect.verdict.oracle == Oracle::kHang) return out;
@@ -90,7 +91,8 @@ Label label(const Suspect& suspect, const ExecutionRecord& record, const RetryGr
   return {};
 }
 
-std::vector<std::string> application_frames(const Failure& failure, const OracleOptions& options) {
+std::vector<std::string> application_frames(const suite::Failure& failure,
+                                            const OracleOptions& options) {
   std::vector<std::string> out;
   if (failure.chain.empty()) return out;
   for (const std::string& frame : failure.chain.front().frames) {

@@ -50,6 +50,7 @@ std::vector<Cluster> cluster(const std::vector<Suspect>& suspects, const std::ve
                              const OracleOptions& options = {});
 
 // Frames of the application, innermost first: without libraries and the test's own code.
-std::vector<std::string> application_frames(const Failure& failure, const OracleOptions& options);
+std::vector<std::string> application_frames(const suite::Failure& failure,
+                                            const OracleOptions& options);
 
 }  // namespace filibuster::retries

@@ -50,7 +50,7 @@ Frame parse_frame(std::string_view text) {
 }
 
 // The frame that is the application's: the innermost one that is not a library's.
-const std::string* own_frame(const Raised& raised, const OracleOptions& options) {
+const std::string* own_frame(const suite::Raised& raised, const OracleOptions& options) {
   for (const std::string& frame : raised.frames) {
     if (!is_client_frame(frame, options)) return &frame;
   }
@@ -74,12 +74,12 @@ bool is_of_a_value(std::string_view type) {
       "ValueError",  "TypeError",           "KeyError",        "IndexError",
       "SyntaxError", "JSONDecodeError",     "RangeError",      "NumberFormatException",
       "ParseError",  "JsonSyntaxException", "invalid_argument"};
-  const std::string_view name = short_type(type);
+  const std::string_view name = suite::short_type(type);
   return std::find(std::begin(kTypes), std::end(kTypes), name) != std::end(kTypes);
 }
 
 // The message without what it quotes of the injected answers: that says nothing of what the exception is about.
-std::string without_quotes(const Raised& raised, const std::vector<std::string>& bodies) {
+std::string without_quotes(const suite::Raised& raised, const std::vector<std::string>& bodies) {
   constexpr size_t kLeast = 16;  // bytes; what is shorter may be there by chance
   std::string out = raised.message;
   if (!is_of_a_value(raised.type)) return out;
@@ -95,7 +95,7 @@ std::string without_quotes(const Raised& raised, const std::vector<std::string>&
 }
 
 // Why the exception is consistent with an injected outcome; "": it is not.
-std::string why_consistent(const Raised& raised, const FaultedTest& test,
+std::string why_consistent(const suite::Raised& raised, const FaultedTest& test,
                            const SurfacesAs& surfaces, const OracleOptions& options) {
   const std::string said = without_quotes(raised, test.error_bodies);
   for (const std::string& outcome : test.outcomes) {
@@ -108,7 +108,8 @@ std::string why_consistent(const Raised& raised, const FaultedTest& test,
       return raised.type + " names the injected status " + std::string(seen.substr(5));
   }
   for (const std::string& code : test.error_codes) {
-    if (!code.empty() && (said.find(code) != std::string::npos || short_type(raised.type) == code))
+    if (!code.empty() &&
+        (said.find(code) != std::string::npos || suite::short_type(raised.type) == code))
       return raised.type + " names the injected error " + code;
   }
   return "";
@@ -118,20 +119,20 @@ std::string call_text(const RpcRecord& rpc) {
   return rpc.caller + " -> " + rpc.service + " " + call_name(rpc, path_of(rpc));
 }
 
-bool has_own_frames(const Raised& raised, const OracleOptions& options) {
+bool has_own_frames(const suite::Raised& raised, const OracleOptions& options) {
   return std::any_of(raised.frames.begin(), raised.frames.end(), [&](const std::string& frame) {
     return !is_client_frame(frame, options) && !is_test_frame(frame, options);
   });
 }
 
-std::string said_by(const Failure& failure) {
+std::string said_by(const suite::Failure& failure) {
   if (failure.chain.empty()) return failure.text.substr(0, failure.text.find('\n'));
-  const Raised& raised = failure.chain.front();
+  const suite::Raised& raised = failure.chain.front();
   return raised.message.empty() ? raised.type : raised.type + ": " + raised.message;
 }
 
 // The runner's own limit for a test was over (mocha, jest, node): this is neither the application's exception nor the fault's.
-bool is_runners_limit(const Raised& raised) {
+bool is_runners_limit(const suite::Raised& raised) {
   const std::string_view said = raised.message;
   return (said.starts_with("Timeout of ") && said.find("ms exceeded") != said.npos) ||
          said.starts_with("Exceeded timeout of ") || said.starts_with("test timed out after ");
@@ -153,7 +154,7 @@ void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const RpcR
     if (!said.empty()) out->evidence += ": " + said;
     return;
   }
-  const Raised& last = test.failure.chain.front();
+  const suite::Raised& last = test.failure.chain.front();
   if (is_runners_limit(last)) {
     out->oracle = Oracle::kUnreadable;
     out->evidence = "the runner's own limit for a test was over: " + last.message;
@@ -174,8 +175,8 @@ void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const RpcR
     return;
   }
   // What stands for another exception is consistent if that one is. What came while another one was handled is not.
-  for (const Raised& raised : test.failure.chain) {
-    if (&raised != &last && raised.link != Link::kCause) break;
+  for (const suite::Raised& raised : test.failure.chain) {
+    if (&raised != &last && raised.link != suite::Link::kCause) break;
     const std::string why = why_consistent(raised, test, surfaces, options);
     if (why.empty()) continue;
     out->oracle =
@@ -222,13 +223,13 @@ bool is_bug(Oracle oracle) {
 }
 
 void SurfacesAs::give(std::string_view fault, std::string_view type) {
-  types_[std::string(as_seen(fault))].insert(std::string(short_type(type)));
+  types_[std::string(as_seen(fault))].insert(std::string(suite::short_type(type)));
 }
 
-void SurfacesAs::learn(std::string_view fault, const Failure& failure, std::string_view call_site,
-                       const OracleOptions& options) {
-  for (const Raised& raised : failure.chain) {
-    if (is_assertion_type(raised.type) || is_runners_limit(raised) ||
+void SurfacesAs::learn(std::string_view fault, const suite::Failure& failure,
+                       std::string_view call_site, const OracleOptions& options) {
+  for (const suite::Raised& raised : failure.chain) {
+    if (suite::is_assertion_type(raised.type) || is_runners_limit(raised) ||
         !came_from(raised, call_site, options))
       continue;
     if (!raised.frames.empty() && is_client_frame(raised.frames.front(), options))
@@ -238,7 +239,7 @@ void SurfacesAs::learn(std::string_view fault, const Failure& failure, std::stri
 
 bool SurfacesAs::has(std::string_view fault, std::string_view type) const {
   const auto row = types_.find(as_seen(fault));
-  return row != types_.end() && row->second.contains(std::string(short_type(type)));
+  return row != types_.end() && row->second.contains(std::string(suite::short_type(type)));
 }
 
 std::set<std::string> SurfacesAs::of(std::string_view fault) const {
@@ -268,12 +269,13 @@ bool is_test_frame(std::string_view frame, const OracleOptions& options) {
          name == "conftest.py";
 }
 
-bool is_of_test_code(const Raised& raised, const OracleOptions& options) {
+bool is_of_test_code(const suite::Raised& raised, const OracleOptions& options) {
   const std::string* own = own_frame(raised, options);
   return own != nullptr && is_test_frame(*own, options);
 }
 
-bool came_from(const Raised& raised, std::string_view call_site, const OracleOptions& options) {
+bool came_from(const suite::Raised& raised, std::string_view call_site,
+               const OracleOptions& options) {
   if (call_site.empty() || is_library_frame(call_site)) return true;
   const Frame wanted = parse_frame(call_site);
   bool any = false;

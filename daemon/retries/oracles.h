@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "daemon/model/execution_record.h"
-#include "daemon/retries/failure.h"
 #include "daemon/retries/groups.h"
+#include "daemon/suite/failure.h"
 
 namespace filibuster::retries {
 
@@ -40,7 +40,7 @@ class SurfacesAs {
   // Takes what a client library raised under `fault` (the text of one outcome, "timeout:after"): of a chain of
   // exceptions the ones whose innermost frame is a library's.
   // `call_site`: of the faulted call, which the exception must have passed on its way; "": it is not known.
-  void learn(std::string_view fault, const Failure& failure, std::string_view call_site = {},
+  void learn(std::string_view fault, const suite::Failure& failure, std::string_view call_site = {},
              const OracleOptions& options = {});
   bool has(std::string_view fault, std::string_view type) const;
   std::set<std::string> of(std::string_view fault) const;
@@ -72,10 +72,11 @@ bool is_client_frame(std::string_view frame, const OracleOptions& options);
 bool is_test_frame(std::string_view frame, const OracleOptions& options);
 
 // Was the exception raised in the test's own code?
-bool is_of_test_code(const Raised& raised, const OracleOptions& options);
+bool is_of_test_code(const suite::Raised& raised, const OracleOptions& options);
 
 // Did the exception pass the call at `call_site` on its way? An exception without frames of the application may have.
-bool came_from(const Raised& raised, std::string_view call_site, const OracleOptions& options = {});
+bool came_from(const suite::Raised& raised, std::string_view call_site,
+               const OracleOptions& options = {});
 
 // The server's own error, where the last attempt of the call got one: what the caller raises is about it, and not about
 // the injected fault. nullptr: there is none.
@@ -113,7 +114,7 @@ std::vector<size_t> sent_again(const ExecutionRecord& record, const std::vector<
 // One execution under faults.
 struct FaultedTest {
   Ending ending = Ending::kPassed;
-  Failure failure;  // of kFailed and kDied, as far as the runner said
+  suite::Failure failure;  // of kFailed and kDied, as far as the runner said
   std::vector<std::string>
       outcomes;  // what was injected, attempt by attempt: "timeout:after", "status:503"
   std::vector<std::string> error_codes;        // of the injected answers: "ServerBusy"

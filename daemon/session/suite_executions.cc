@@ -214,7 +214,7 @@ void SuiteTester::note_uncaught(retries::FaultedTest* test) const {
                                             : read_file(suite::uncaught_path(test_.junit_xml));
   if (!text || text->empty()) return;
   const size_t line = std::min(text->find('\n'), text->size() - 1);
-  retries::Failure failure = retries::read_failure(std::string_view(text.value()).substr(line + 1));
+  suite::Failure failure = suite::read_failure(std::string_view(text.value()).substr(line + 1));
   if (failure.assertion) return;
   const bool rejected = text->starts_with("unhandledRejection");
   if (rejected && !failure.chain.empty() &&

@@ -133,7 +133,7 @@ Result<bool> SuiteTester::accept(const Attempt& attempt, size_t earlier, SuiteTe
 
 std::string SuiteTester::failure_text(const Attempt& attempt) const {
   bool wrote = false;
-  const retries::Failure failure = failure_of(attempt, &wrote);
+  const suite::Failure failure = failure_of(attempt, &wrote);
   const std::string said = !failure.chain.empty()
                                ? failure.chain.front().type + ": " + failure.chain.front().message
                                : first_line(failure.text);
@@ -276,9 +276,9 @@ void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& 
 }
 
 // What the runner says of the failure. `*wrote`: it wrote a result, or the test has no file for one.
-retries::Failure SuiteTester::failure_of(const Attempt& attempt, bool* wrote) const {
+suite::Failure SuiteTester::failure_of(const Attempt& attempt, bool* wrote) const {
   *wrote = test_.junit_xml.empty();
-  if (test_.junit_xml.empty()) return retries::read_failure(attempt.output);
+  if (test_.junit_xml.empty()) return suite::read_failure(attempt.output);
   const auto text = read_file(test_.junit_xml);
   const auto cases = text.ok() ? suite::parse_junit(text.value())
                                : Result<std::vector<suite::JunitCase>>(text.error());
@@ -286,14 +286,14 @@ retries::Failure SuiteTester::failure_of(const Attempt& attempt, bool* wrote) co
     for (const suite::JunitCase& one : cases.value()) {
       if (one.result != suite::CaseResult::kFailed) continue;
       *wrote = true;
-      retries::Failure failure = retries::read_failure(one.stack);
+      suite::Failure failure = suite::read_failure(one.stack);
       if (failure.chain.empty() && !failure.assertion)
-        failure = retries::read_failure(one.message + "\n" + one.stack);
+        failure = suite::read_failure(one.message + "\n" + one.stack);
       return failure;
     }
   }
   // A runner that writes no results, or whose process ended before it did.
-  retries::Failure failure = retries::read_failure(attempt.output);
+  suite::Failure failure = suite::read_failure(attempt.output);
   *wrote = !text.ok() && (!failure.chain.empty() || failure.assertion);
   return failure;
 }

@@ -125,7 +125,7 @@ class SuiteTester final : public CaseRunner {
   // The last execution was to write results of these cases, and has written none.
   bool says_nothing_of(const std::set<std::string>& cases) const;
   std::string failure_text(const Attempt& attempt) const;
-  retries::Failure failure_of(const Attempt& attempt, bool* wrote) const;
+  suite::Failure failure_of(const Attempt& attempt, bool* wrote) const;
   void note_uncaught(retries::FaultedTest* test) const;
   void learn(const SuiteEvidence& evidence, const FaultSpec& fault, double seconds,
              const std::string& site);

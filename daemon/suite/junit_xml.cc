@@ -55,4 +55,20 @@ Result<std::vector<JunitCase>> parse_junit(std::string_view xml) {
   return out;
 }
 
+std::string failed_cases_text(const std::vector<JunitCase>& cases, std::string_view printed) {
+  std::string out;
+  for (const JunitCase& one : cases) {
+    if (one.result != CaseResult::kFailed) continue;
+    const std::string& said = one.message.empty() ? one.stack : one.message;
+    const std::string_view first = std::string_view(said).substr(0, said.find('\n'));
+    if (!first.empty() && printed.find(first) != std::string_view::npos) continue;
+    out += std::string(kResultOf) + (one.group.empty() ? "" : one.group + ".") + one.name +
+           std::string(kResultEnd) + "\n";
+    // Most runners begin the stack with the message.
+    if (one.stack.find(one.message) == std::string::npos) out += one.message + "\n";
+    out += one.stack + (one.stack.empty() || one.stack.ends_with('\n') ? "" : "\n");
+  }
+  return out;
+}
+
 }  // namespace filibuster::suite

@@ -23,4 +23,9 @@ struct JunitCase {
 // The cases in the order of the file. Error: it is no XML, or has no test suite.
 Result<std::vector<JunitCase>> parse_junit(std::string_view xml);
 
+// What the runner says of each failed case, below a line with its name between these two. Cases whose message stands
+// in `printed` are left out: whoever reads that has it already.
+inline constexpr std::string_view kResultOf = "--- the runner's result of ", kResultEnd = " ---";
+std::string failed_cases_text(const std::vector<JunitCase>& cases, std::string_view printed);
+
 }  // namespace filibuster::suite

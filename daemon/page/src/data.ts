@@ -126,12 +126,22 @@ export interface Coverage {
   notes: string[];
 }
 
+// A service that did not start, a reference execution that fails: nothing can be concluded.
+export interface EnvironmentError {
+  test: string; // "": it is not that of one test
+  what: string;
+  title: string; // of the lines
+  lines: string;
+  remedy: string;
+}
+
 export interface Summary {
   version: number;
   state: "running" | "done";
   session: string;
   config: string;
   exit_code: number;
+  environment: EnvironmentError[];
   verdicts: string[];
   tests: Test[];
   coverage: Coverage | null;

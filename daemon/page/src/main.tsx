@@ -10,6 +10,8 @@ import { chosen, Findings, shownGroups, type Shown } from "./views/findings";
 import { Map_ } from "./views/map";
 import { Matrix } from "./views/matrix";
 import { ExecutionsView } from "./views/executions";
+import { EnvironmentBanner } from "./views/environment";
+import { Headline } from "./views/headline";
 import { CoverageView, LintsView, NotesView } from "./views/rest";
 
 const keys = [
@@ -69,6 +71,7 @@ function App() {
         {summary && <Counts summary={summary} shown={state.groups.length} />}
         <button type="button" class="help-button" onClick={() => setHelp(!help)} aria-expanded={help}>keys ?</button>
       </header>
+      {summary && <EnvironmentBanner errors={summary.environment} />}
       {state.live && <LiveLine live={state.live} />}
       {help && <dl class="keys" aria-label="Keys">{keys.map(([key, words]) => <div><dt>{key}</dt><dd>{words}</dd></div>)}</dl>}
       {summary && <Bar state={state} search={search} shown={shown} />}
@@ -103,14 +106,14 @@ function move(key: string, state: State, shown: Shown[]): boolean {
 function Counts({ summary, shown }: { summary: Summary; shown: number }) {
   const sum = (of: (test: Summary["tests"][number]) => number) => summary.tests.reduce((all, test) => all + of(test), 0);
   const findings = sum((test) => test.findings.length), untested = sum((test) => test.rpcs.untested.length);
-  const finished = summary.tests.every((test) => test.finished);
+  const finished = summary.tests.length > 0 && summary.tests.every((test) => test.finished);
   return (
     <p class="counts">
-      <b class={findings > 0 ? "failed" : ""}>{findings > 0 ? `\u2717 ${counted(findings, "finding")}` : summary.state === "running" ? "no finding so far" : "\u2713 no finding"}</b>
+      <Headline summary={summary} findings={findings} />
       {findings > shown && <> in {counted(shown, "group")}</>}
-      {" \u00b7 "}{summary.tests.length === 1 ? `test ${oneLine(summary.tests[0]!.test)}` : counted(summary.tests.length, "test")}
+      {summary.tests.length > 0 && " \u00b7 "}{summary.tests.length === 0 ? null : summary.tests.length === 1 ? `test ${oneLine(summary.tests[0]!.test)}` : counted(summary.tests.length, "test")}
       {" \u00b7 "}{counted(sum((test) => test.counts.executed), "execution")}, {sum((test) => test.counts.redundant).toLocaleString("en")} redundant
-      {summary.state === "done" && !finished && <b> {"\u00b7"} not finished</b>}
+      {summary.state === "done" && !finished && summary.environment.length === 0 && <b> {"\u00b7"} not finished</b>}
       {untested > 0 && <b> {"\u00b7"} {counted(untested, "RPC")} not tested</b>}
     </p>
   );

@@ -25,6 +25,11 @@ export function oneLine(text: string): string {
   return visible(text).replace(/[\t\n\u2028\u2029]/g, " \u21b5 ");
 }
 
+// Text in which `code` stands between backticks, as messages of the command write it.
+export function WithCode({ text }: { text: string }) {
+  return <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code>{part}</code> : part))}</>;
+}
+
 export function CallName({ test, call }: { test: Test; call: number }) {
   const row = test.calls[call];
   if (!row) return <span>?</span>;

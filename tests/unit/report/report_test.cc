@@ -209,19 +209,20 @@ TEST(Text, KeepsOnlyTheLastLinesOfALongOutput) {
   EXPECT_NE(text.find("line 99\n"), std::string::npos);
 }
 
-TEST(Text, FindingsAtTheSameRpcsStandTogetherAndNotesComeAfterThem) {
+TEST(Text, FindingsOfOneCauseStandTogetherAndNotesComeAfterThem) {
   SessionReport session = report();
   TestReport& test = session.tests[0];
-  test.findings =
-      group_failures({execution(4, {fault(1, "status:503")}), execution(5, {fault(2, "refused")}),
-                      execution(6, {fault(1, "timeout")})});
+  InjectedFault other = fault(2, "refused");
+  other.stack = {"users.py:40 (get_user)"};
+  test.findings = group_failures({execution(4, {fault(1, "status:503")}), execution(5, {other}),
+                                  execution(6, {fault(1, "timeout")})});
   for (uint32_t i = 0; i < 3; ++i) test.findings[i].number = i + 1;
   test.findings[2].reproduced = false;
   const std::string text = to_text(session);
   const size_t first = text.find("  finding 1: the test fails"),
                alike = text.find(
-                   "at the same RPC:\n       finding 3: timeout: the test fails (exit "
-                   "status 1); DID NOT REPRODUCE\n"),
+                   "under:\n       finding 3: GET /users/x/bookings?token=[redacted] (call 2): "
+                   "timeout; DID NOT REPRODUCE\n"),
                second = text.find("  finding 2: the test fails"), notes = text.find("  notes:");
   EXPECT_LT(first, alike) << text;
   EXPECT_LT(alike, second) << text;

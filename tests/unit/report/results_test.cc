@@ -8,6 +8,7 @@
 
 #include "daemon/report/json.h"
 #include "daemon/report/plain_text.h"
+#include "daemon/report/text.h"
 
 namespace filibuster {
 namespace {
@@ -172,6 +173,62 @@ TEST(Junit, SaysWhyASessionDidNotComeToItsEnd) {
                    .value(),
                "the reference execution fails");
   EXPECT_EQ(document.document_element().attribute("errors").as_int(), 2) << "it is told once";
+}
+
+// A service that did not start, told by no test; and one of two tests that fails without faults.
+SessionReport session_without_services() {
+  SessionReport whole;
+  whole.error =
+      "service 'users' ended before it was ready (exit status 1)\nlast lines of /l/users.log:\n"
+      "ImportError\nwhat to do: start it by hand";
+  whole.exit_code = 3;
+  return whole;
+}
+SessionReport one_of_two_not_explored() {
+  SessionReport whole;
+  TestReport good, bad;
+  good.test = "login";
+  good.finished = true;
+  good.counts.executed = 5;
+  bad.test = "checkout";
+  bad.error = "the reference execution fails\nits last lines:\nAssertionError";
+  whole.tests = {good, bad};
+  whole.error = "not every test could be explored: 'checkout' could not (see above)";
+  whole.exit_code = 3;
+  return whole;
+}
+
+TEST(EnvironmentErrors, AreNoPassInAnyDocument) {
+  const SessionReport none = session_without_services(), one = one_of_two_not_explored();
+  const std::string markdown = to_markdown(none);
+  EXPECT_NE(markdown.find("# Filibuster: an environment error, nothing was explored"),
+            std::string::npos)
+      << markdown;
+  EXPECT_NE(markdown.find("ImportError"), std::string::npos);
+  EXPECT_NE(markdown.find("What to do: start it by hand"), std::string::npos);
+  EXPECT_NE(to_markdown(one).find("# Filibuster: nothing was found; 1 test could not be explored"),
+            std::string::npos)
+      << to_markdown(one);
+
+  for (const SessionReport& report : {none, one}) {
+    auto document = parsed(to_junit(report));
+    EXPECT_EQ(document.document_element().attribute("errors").as_int(), 1);
+    const PlainJson run = PlainJson::parse(to_sarif(report)).at("runs")[0];
+    EXPECT_FALSE(run["invocations"][0]["executionSuccessful"].get<bool>());
+    const auto& told = run["invocations"][0]["toolExecutionNotifications"];
+    EXPECT_EQ(told[0]["level"], "error") << told;
+  }
+  auto document = parsed(to_junit(one));
+  for (pugi::xml_node one_case : document.select_node("//testsuite[@name='checkout']").node())
+    EXPECT_FALSE(one_case.first_child().empty()) << "nothing of it passes";
+}
+
+TEST(EnvironmentErrors, AreNoPassOnTheTerminal) {
+  const std::string text = to_text(one_of_two_not_explored());
+  EXPECT_NE(text.find("test \"checkout\": NOT EXPLORED: the reference execution fails\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("2 tests, 0 findings, 1 NOT EXPLORED"), std::string::npos) << text;
 }
 
 const std::string kHostile = "a\"b'c<d>&]]> |`*_$@\n\t\x01\xff\xed\xa0\x80 # [x](y) <script>é";

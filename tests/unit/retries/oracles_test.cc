@@ -10,12 +10,12 @@ namespace {
 
 constexpr char kLibrary[] = "/usr/lib/python3/dist-packages/requests/adapters.py:713 (send)";
 
-Raised raised(std::string type, std::vector<std::string> frames, std::string message = "",
-              Link link = Link::kLast) {
+suite::Raised raised(std::string type, std::vector<std::string> frames, std::string message = "",
+                     suite::Link link = suite::Link::kLast) {
   return {std::move(type), std::move(message), std::move(frames), link};
 }
 
-FaultedTest fails_by(std::vector<Raised> chain,
+FaultedTest fails_by(std::vector<suite::Raised> chain,
                      std::vector<std::string> outcomes = {"timeout:after"}) {
   FaultedTest test;
   test.ending = Ending::kFailed;
@@ -32,7 +32,7 @@ FaultedTest ends(Ending ending) {
 
 SurfacesAs learned() {
   SurfacesAs out;
-  Failure failure;
+  suite::Failure failure;
   failure.chain = {raised("requests.exceptions.ReadTimeout", {kLibrary, "shop.py:3 (pay)"})};
   out.learn("timeout", failure);
   return out;
@@ -47,7 +47,7 @@ TEST(Oracles, WhatAFaultSurfacesAsIsLearnedFromTheClientLibraryAlone) {
   SurfacesAs surfaces = learned();
   EXPECT_TRUE(surfaces.has("timeout:after", "ReadTimeout")) << "its caller sees the same";
   EXPECT_FALSE(surfaces.has("status:503", "ReadTimeout"));
-  Failure own;
+  suite::Failure own;
   own.chain = {raised("KeyError", {"shop.py:3 (pay)", kLibrary})};
   surfaces.learn("timeout", own);
   EXPECT_FALSE(surfaces.has("timeout", "KeyError")) << "the application raised it";
@@ -95,13 +95,13 @@ TEST(Oracles, AnExceptionThatNamesTheInjectedStatusOrCodeIsConsistent) {
 }
 
 TEST(Oracles, WhatStandsForAConsistentExceptionIsConsistent) {
-  const Raised timeout = raised("ReadTimeout", {kLibrary}, "", Link::kCause);
+  const suite::Raised timeout = raised("ReadTimeout", {kLibrary}, "", suite::Link::kCause);
   EXPECT_EQ(judged(fails_by({raised("StoreError", {"shop.py:9 (pay)"}), timeout})).oracle,
             Oracle::kConsistentException);
 }
 
 TEST(Oracles, WhatCameWhileItWasHandledIsNot) {
-  const Raised timeout = raised("ReadTimeout", {kLibrary}, "", Link::kContext);
+  const suite::Raised timeout = raised("ReadTimeout", {kLibrary}, "", suite::Link::kContext);
   const Verdict verdict = judged(fails_by({raised("KeyError", {"shop.py:9 (pay)"}), timeout}));
   EXPECT_EQ(verdict.oracle, Oracle::kInconsistentException);
   EXPECT_TRUE(is_bug(verdict.oracle));
@@ -307,7 +307,7 @@ TEST(Oracles, AnExceptionWithoutFramesIsAboutTheNewestErrorThatCame) {
 TEST(Oracles, ClientCodeOfTheApplicationCountsAsALibrary) {
   OracleOptions options;
   options.client_code = {"*/clients.js"};
-  Failure failure;
+  suite::Failure failure;
   failure.chain = {raised("RestError", {"/srv/clients.js:30 (send)", "/srv/shop.js:3 (pay)"})};
   SurfacesAs surfaces;
   surfaces.learn("timeout", failure, "shop.js:3 (pay)");

@@ -1,11 +1,12 @@
 // What fails, why, where in the code, and what would have happened otherwise.
 import { useMemo } from "preact/hooks";
 import { compare, markWords, type Both, type Mark } from "../diff";
-import type { Finding, Row, Test } from "../data";
+import type { Finding, Row, Summary, Test } from "../data";
 import { filtered, type Group } from "../groups";
 import { CallName, Copy, counted, oneLine, Source, Stack, Verdict, visible } from "../parts";
 import { current, go, testOf, type State } from "../store";
 import { VirtualRows } from "../virtual";
+import { headlineOf } from "./headline";
 import { Sequence } from "./sequence";
 import { Tree } from "./tree";
 
@@ -37,11 +38,11 @@ export function Findings({ state, shown }: { state: State; shown: Shown[] }) {
   const now = chosen(state, shown);
   if (!now) {
     const any = state.groups.length > 0;
-    const running = state.summary?.state === "running";
     return (
       <section class="nothing">
-        <h2>{any ? "No finding matches the filter" : running ? "No failure found so far" : "No failure found"}</h2>
+        <h2>{any ? "No finding matches the filter" : nothingFound(state.summary!)}</h2>
         {any ? <button type="button" onClick={() => go({ filter: { text: "", service: "", fault: "", verdict: "" } })}>show all findings</button>
+             : state.summary!.tests.length <= state.summary!.environment.length ? <p>Nothing can be concluded until the environment error is mended.</p>
              : <p>The <a href="#view=matrix">matrix</a> has every fault that was tried, and the <a href="#view=notes">notes</a> what could not be.</p>}
       </section>
     );
@@ -54,6 +55,14 @@ export function Findings({ state, shown }: { state: State; shown: Shown[] }) {
       <Detail key={`${group.test}:${now.finding.id}`} test={testOf(group)} place={group.test} shown={shown[now.at]!} finding={now.finding} />
     </div>
   );
+}
+
+function nothingFound(summary: Summary): string {
+  const of = summary.tests.length;
+  const errors = summary.environment.length;
+  if (errors > 0) return errors < of ? `No failure found in the other ${of - errors === 1 ? "test" : "tests"}` : "Nothing was explored";
+  if (summary.state === "running") return "No failure found so far";
+  return headlineOf(summary, 0).kind === "passed" ? "No failure found" : "No failure found in what could be tested";
 }
 
 function GroupRow({ shown, top, chosen: here }: { shown: Shown; top: number; chosen: boolean }) {

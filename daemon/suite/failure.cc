@@ -1,9 +1,11 @@
-#include "daemon/retries/failure.h"
+#include "daemon/suite/failure.h"
 
 #include <algorithm>
 #include <optional>
 
-namespace filibuster::retries {
+#include "daemon/suite/words.h"
+
+namespace filibuster::suite {
 namespace {
 
 constexpr std::string_view kAssertions[] = {
@@ -15,12 +17,6 @@ constexpr std::string_view kAssertions[] = {
     "Failed",  // pytest.fail
 };
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
-
 bool is_name(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(),
@@ -29,11 +25,6 @@ bool is_name(std::string_view text) {
                               (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '$';
                      }) &&
          !(text[0] >= '0' && text[0] <= '9') && text[0] != '.';
-}
-
-bool is_digits(std::string_view text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // Does the last part of a dotted name look like an exception's?
@@ -365,4 +356,4 @@ std::string assertion_key(const Failure& failure) {
   return out;
 }
 
-}  // namespace filibuster::retries
+}  // namespace filibuster::suite

@@ -1,8 +1,8 @@
-#include "daemon/retries/failure.h"
+#include "daemon/suite/failure.h"
 
 #include <gtest/gtest.h>
 
-namespace filibuster::retries {
+namespace filibuster::suite {
 namespace {
 
 constexpr char kPython[] = R"(Traceback (most recent call last):
@@ -219,4 +219,4 @@ TEST(Failures, TheKeyOfAnAssertionLeavesOutWhatVaries) {
 }
 
 }  // namespace
-}  // namespace filibuster::retries
+}  // namespace filibuster::suite

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace filibuster::retries {
+namespace filibuster::suite {
 
 // How an exception relates to the one that was raised after it.
 enum class Link : uint8_t {
@@ -39,4 +39,4 @@ std::string_view short_type(std::string_view type);
 // The text of an assertion without what varies from run to run: numbers in hexadecimal, ports, times, paths' folders.
 std::string assertion_key(const Failure& failure);
 
-}  // namespace filibuster::retries
+}  // namespace filibuster::suite
