@@ -7,6 +7,7 @@
 #include "core/text/shell_word.h"
 #include "daemon/lint/lint.h"
 #include "daemon/model/call_name.h"
+#include "daemon/page/coverage_sources.h"
 #include "daemon/page/source_excerpts.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/finding_text.h"
@@ -302,8 +303,11 @@ PageData page_data(const SessionReport& report, const PageExtras& extras) {
   out.executions += "]";
   redact_texts(&tests);
   for (size_t i = 0; i < trees.size(); ++i) tests[i]["trees"] = std::move(trees[i]);
-  const Json coverage =
-      extras.coverage == nullptr ? Json(nullptr) : coverage::to_row(*extras.coverage);
+  Json coverage = nullptr;
+  if (extras.coverage != nullptr) {
+    coverage = coverage::to_row(*extras.coverage);
+    coverage["sources"] = coverage_sources(*extras.coverage, &excerpts);
+  }
   out.summary = dump({{"version", kVersion},
                       {"state", extras.running ? "running" : "done"},
                       {"session", report.session},
@@ -311,7 +315,7 @@ PageData page_data(const SessionReport& report, const PageExtras& extras) {
                       {"exit_code", report.exit_code},
                       {"verdicts", std::move(verdicts)},
                       {"tests", std::move(tests)},
-                      {"coverage", coverage},
+                      {"coverage", std::move(coverage)},
                       {"sources", std::move(sources)}});
   return out;
 }

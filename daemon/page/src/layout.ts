@@ -56,7 +56,7 @@ export function boxHeight(lines: number, ends: number): number {
 export function place(boxes: { name: string; width: number; height: number }[], links: Link[]): Placed {
   const graph = new Graph({ multigraph: true });
   // dagre halves `ranksep`, since it puts the labels into columns of their own.
-  graph.setGraph({ rankdir: "LR", nodesep: 20, edgesep: 14, ranksep: 2 * between, marginx: margin, marginy: margin });
+  graph.setGraph({ rankdir: "LR", nodesep: 16, edgesep: 10, ranksep: 2 * between, marginx: margin, marginy: margin });
   graph.setDefaultEdgeLabel(() => ({}));
   // dagre knows the boxes by their places: a name may hold any character.
   const ids = new Map(boxes.map((box, i) => [box.name, `${i}`]));

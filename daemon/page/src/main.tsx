@@ -11,7 +11,8 @@ import { chosen, Findings, shownGroups, type Shown } from "./views/findings";
 import { Map_ } from "./views/map";
 import { Matrix } from "./views/matrix";
 import { ExecutionsView } from "./views/executions";
-import { CoverageView, LintsView, NotesView } from "./views/rest";
+import { CoverageView } from "./views/coverage";
+import { LintsView, NotesView } from "./views/rest";
 
 const keys = [
   ["j, k", "next and previous finding"],

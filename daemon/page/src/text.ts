@@ -32,7 +32,12 @@ function fitting(text: string, width: number, font: string): number {
   return least;
 }
 
-// Lines of at most `width` pixels, broken behind blanks and the signs of names and paths where there are any.
+// Behind a blank or a sign of names and queries, and before a part of a path.
+function breaks(text: string, at: number): boolean {
+  return /[ ?&=,;:._-]/.test(text[at - 1] ?? "") || (text[at] === "/" && text[at - 1] !== "/");
+}
+
+// Lines of at most `width` pixels, broken where a name or a path has a joint.
 // What `most` lines cannot hold ends with an ellipsis.
 export function wrapped(text: string, width: number, most: number, font = diagramFont): string[] {
   const lines: string[] = [];
@@ -47,8 +52,9 @@ export function wrapped(text: string, width: number, most: number, font = diagra
       lines.push(`${left.slice(0, fitting(left, width - textWidth("\u2026", font), font)).trimEnd()}\u2026`);
       break;
     }
-    const sign = /^.*[ /?&=,;:._-]/.exec(left.slice(0, end))?.[0].length ?? 0;
-    const at = sign > end / 3 ? sign : end;
+    let at = end;
+    while (at > 0 && !breaks(left, at)) --at;
+    if (at <= end / 3) at = end;
     lines.push(left.slice(0, at).trimEnd());
     left = left.slice(at).trimStart();
   }

@@ -1,8 +1,8 @@
 // The services and who calls whom, with what was tried on each edge.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Test } from "../data";
 import { boxHeight, place, type Placed } from "../layout";
-import { counted, oneLine } from "../parts";
+import { counted, oneLine, useWidth } from "../parts";
 import { go, type State } from "../store";
 import { diagramBold, textWidth, wrapped } from "../text";
 
@@ -104,13 +104,7 @@ function Diagram({ edges, filter }: { edges: Edge[]; filter: string }) {
   const { placed, names } = useMemo(() => draw(edges), [edges]);
   const [zoom, setZoom] = useState<number | "fit">("fit");
   const [at, setAt] = useState(""); // the service that is looked at
-  const [room, setRoom] = useState(0);
-  const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const watcher = new ResizeObserver(() => setRoom(box.current?.clientWidth ?? 0));
-    if (box.current) watcher.observe(box.current);
-    return () => watcher.disconnect();
-  }, []);
+  const [box, room] = useWidth<HTMLDivElement>();
   const fit = room === 0 ? 1 : Math.max(leastFit, Math.min(1, room / placed.width));
   const scale = zoom === "fit" ? fit : zoom;
   const next = (step: 1 | -1) => {
@@ -165,7 +159,7 @@ function Diagram({ edges, filter }: { edges: Edge[]; filter: string }) {
 function Figures({ edges }: { edges: Edge[] }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Calls between services, table">
-      <table class="figures">
+      <table class="figures whole-words">
         <caption>Faults count once for each RPC. Masked: every execution with the fault as its newest one passed, or is redundant.</caption>
         <thead><tr><th scope="col">calls of</th><th scope="col">to</th><th scope="col">without faults</th><th scope="col">faults tried</th><th scope="col">failed</th><th scope="col">masked</th></tr></thead>
         <tbody>

@@ -1,24 +1,24 @@
 // The RPCs of one execution: as a sequence diagram (services from left to right, time from top to bottom), or
 // as a waterfall over time.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { callWords, type Row, type Test } from "../data";
 import { markWords, type Mark } from "../diff";
 import { unexpected } from "../expected";
-import { duration, oneLine } from "../parts";
+import { duration, oneLine, useWidth } from "../parts";
 import { diagramBold, wrapped } from "../text";
 import { Waterfall } from "./waterfall";
 
 const left = 52, lineHeight = 13, around = 9; // px
-const widest = 150, narrowest = 88; // px between two services
-const beside = 440; // px that two diagrams beside each other leave for the services of one
+const widest = 170, narrowest = 78; // px between two services
+const mostBeside = 8; // services that are read well in a sequence diagram
 const mostRows = 400; // RPCs that are drawn; the tree has all of them
 const mostLines = 3; // of a label; the line above the diagram has it whole
 const testName = "test"; // the caller of the first RPCs (daemon/model/caller.h)
 
 type Way = "sequence" | "waterfall";
-// All diagrams of the page are shown in the way that was chosen last.
-let chosen: Way = "sequence";
-const listeners = new Set<(way: Way) => void>();
+// All diagrams of the page are shown in the way that was chosen last; before that, by their services.
+let chosen: Way | null = null;
+const listeners = new Set<(way: Way | null) => void>();
 function choose(way: Way) {
   chosen = way;
   for (const listener of listeners) listener(way);
@@ -32,14 +32,16 @@ interface Props {
 }
 
 export function Sequence(props: Props) {
-  const [way, setWay] = useState(chosen);
+  const { test, title, rows } = props;
+  const [wanted, setWay] = useState(chosen);
   useEffect(() => {
     listeners.add(setWay);
     return () => void listeners.delete(setWay);
   }, []);
-  const { title, rows } = props;
+  const shown = useMemo(() => rows.slice(0, mostRows), [rows]);
+  const way = wanted ?? (servicesOf(test, rows).length > mostBeside ? "waterfall" : "sequence");
   return (
-    <figure class="sequence">
+    <figure class={way === "sequence" ? "sequence" : "sequence over-time"}>
       <figcaption>
         {title}{rows.length > mostRows ? ` (the first ${mostRows} RPCs)` : ""}
         <span class="ways" role="group" aria-label={`${title}, form of the diagram`}>
@@ -47,7 +49,7 @@ export function Sequence(props: Props) {
           <button type="button" aria-pressed={way === "waterfall"} onClick={() => choose("waterfall")}>over time</button>
         </span>
       </figcaption>
-      {way === "sequence" ? <Diagram {...props} rows={rows.slice(0, mostRows)} /> : <Waterfall {...props} rows={rows.slice(0, mostRows)} />}
+      {way === "sequence" ? <Diagram {...props} rows={shown} /> : <Waterfall {...props} rows={shown} />}
     </figure>
   );
 }
@@ -83,9 +85,9 @@ function servicesOf(test: Test, rows: Row[]): string[] {
   return names.has(testName) ? [testName, ...[...names].filter((name) => name !== testName)] : [...names];
 }
 
-function planOf(test: Test, rows: Row[], marks: Map<Row, Mark>): Plan {
+function planOf(test: Test, rows: Row[], marks: Map<Row, Mark>, room: number): Plan {
   const names = servicesOf(test, rows);
-  const lane = Math.max(narrowest, Math.min(widest, Math.floor(beside / Math.max(1, names.length))));
+  const lane = Math.max(narrowest, Math.min(widest, Math.floor((room - left) / Math.max(1, names.length))));
   const services = names.map((name, i) => ({ name, lines: wrapped(oneLine(name), lane - 8, 3, diagramBold), x: left + i * lane + lane / 2 }));
   const xs = new Map(services.map(({ name, x }) => [name, x]));
   const moments: { row: Row; time: number; answer: boolean }[] = [];
@@ -108,7 +110,7 @@ function planOf(test: Test, rows: Row[], marks: Map<Row, Mark>): Plan {
     const [from, to] = answer ? [end, caller + direction * 2] : [caller + direction * 2, end];
     const mark = marks.get(row) ?? "same";
     const text = answer ? row.outcome : shortName(call?.name ?? "?", call?.protocol ?? "");
-    const label = wrapped(`${mark === "same" ? "" : `${markWords[mark].sign} `}${oneLine(text)}`, Math.max(lane - 24, Math.abs(to - from) - 14), mostLines);
+    const label = wrapped(`${mark === "same" ? "" : `${markWords[mark].sign} `}${oneLine(text)}`, Math.max(lane - 16, Math.abs(to - from) - 10), mostLines);
     y += around + lineHeight * label.length;
     const known = at.get(row);
     at.set(row, answer && known ? [known[0], y] : [y, y]);
@@ -122,11 +124,12 @@ function planOf(test: Test, rows: Row[], marks: Map<Row, Mark>): Plan {
     const [from, to] = at.get(row)!;
     return { x: xs.get(test.calls[row.call]?.service || "?")! - 3, y: from, height: Math.max(4, (row.end === null ? height - 10 : to) - from) };
   });
-  return { services, messages, busy, top, width: left + names.length * lane + 20, height };
+  return { services, messages, busy, top, width: left + names.length * lane, height };
 }
 
 function Diagram({ test, rows, marks, title }: Props) {
-  const plan = planOf(test, rows, marks);
+  const [box, room] = useWidth<HTMLDivElement>();
+  const plan = useMemo(() => planOf(test, rows, marks, room), [test, rows, marks, room]);
   const [at, setAt] = useState(0); // the message that the keys have reached
   const [told, setTold] = useState("");
   const svg = useRef<SVGSVGElement>(null);
@@ -140,7 +143,7 @@ function Diagram({ test, rows, marks, title }: Props) {
   return (
     <>
       <p class="told">{told || <span class="quiet">The whole of a message stands here when it is pointed at; arrow keys go through them.</span>}</p>
-      <div class="scroll" tabIndex={0} role="region" aria-label={`${title}, diagram`}>
+      <div ref={box} class="scroll" tabIndex={0} role="region" aria-label={`${title}, diagram`}>
         <svg ref={svg} width={plan.width} height={plan.height} viewBox={`0 0 ${plan.width} ${plan.height}`} role="group" onKeyDown={press}
           aria-label={`${title}: ${rows.length} RPCs among ${plan.services.map(({ name }) => oneLine(name)).join(", ")}; the tree has the same in words`}>
           {plan.services.map(({ name, lines, x }) => (

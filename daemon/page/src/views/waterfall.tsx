@@ -61,7 +61,7 @@ export function Waterfall({ test, rows, marks, title }: { test: Test; rows: Row[
           <tr>
             <th scope="col">RPC</th>
             <th scope="col"><span class="hidden">begin and end, </span>
-              <div class="axis">{ticks.map((tick) => <span style={{ left: percent(tick) }}>{duration(tick)}</span>)}</div>
+              <div class="axis">{ticks.map((tick) => <span style={{ left: percent(tick) }}>{tick === 0 ? "0" : duration(tick)}</span>)}</div>
             </th>
           </tr>
         </thead>
@@ -70,12 +70,12 @@ export function Waterfall({ test, rows, marks, title }: { test: Test; rows: Row[
             const mark = marks.get(row) ?? "same", call = test.calls[row.call];
             const start = row.start ?? 0, stop = row.end ?? end;
             const took = row.end === null ? "open" : duration(stop - start);
-            const kind = row.injected ? "fault" : unexpected(test, row) ? "failed" : mark;
+            const kind = row.injected ? "fault" : unexpected(test, row) ? "wrong" : mark;
             const sign = mark === "same" ? "" : `${markWords[mark].sign} `;
             const words = `${oneLine(callWords(call))}: from ${duration(start)}, ${took}, ${oneLine(row.outcome)}`;
             return (
               <tr class={`span ${kind}`} title={words}>
-                <th scope="row" style={{ paddingLeft: `${4 + 14 * Math.min(depth, deepest)}px` }}>{sign && <b class="mark">{sign}</b>}<CallName test={test} call={row.call} /></th>
+                <th scope="row" style={{ paddingLeft: `${4 + 14 * Math.min(depth, deepest)}px` }}><div>{sign && <b class="mark">{sign}</b>}<CallName test={test} call={row.call} /></div></th>
                 <td>
                   <div class="track">
                     {ticks.map((tick) => <i class="tick" style={{ left: percent(tick) }} />)}
