@@ -5,7 +5,7 @@ import { CallName, counted, oneLine, Verdict } from "../parts";
 import { go, type State } from "../store";
 import { VirtualRows } from "../virtual";
 
-const lineHeight = 18, around = 14, leastHeight = 34; // px of a row
+const lineHeight = 18, around = 14, leastHeight = 42; // px of a row
 const cellWidth = 132, placeWidth = 190, gap = 8; // px; styles/matrix.css has the same gap
 
 // Executions whose newest fault is one of a cell's.
@@ -145,7 +145,8 @@ function OneCell({ test, call, fault, cells, look }: { test: Test; call: number;
   const tally = tallyOf(cells), parts = counts(tally);
   return (
     <span role="cell">
-      <button type="button" class={`cell most-${parts[0]?.kind ?? "open"}`} onClick={() => look(cells)} aria-label={`${callWords(test.calls[call])}, ${test.outcomes[fault]?.text}: ${words(tally)}`}>
+      <button type="button" class={`cell most-${parts[0]?.kind ?? "open"}`} onClick={() => look(cells)}>
+        <span class="hidden">{oneLine(callWords(test.calls[call]))}, {oneLine(test.outcomes[fault]?.text ?? "")}: </span>
         {parts.map(({ kind, sign, word }, i) => (
           <span class={kind}>{sign} {tally[kind].toLocaleString("en")}{i === 0 && ran(tally) > 0 ? ` of ${ran(tally).toLocaleString("en")}` : ""} {word}</span>
         ))}

@@ -42,13 +42,11 @@ export function Sequence(props: Props) {
   const way = wanted ?? (servicesOf(test, rows).length > mostBeside ? "waterfall" : "sequence");
   return (
     <figure class={way === "sequence" ? "sequence" : "sequence over-time"}>
-      <figcaption>
-        {title}{rows.length > mostRows ? ` (the first ${mostRows} RPCs)` : ""}
-        <span class="ways" role="group" aria-label={`${title}, form of the diagram`}>
-          <button type="button" aria-pressed={way === "sequence"} onClick={() => choose("sequence")}>sequence</button>
-          <button type="button" aria-pressed={way === "waterfall"} onClick={() => choose("waterfall")}>over time</button>
-        </span>
-      </figcaption>
+      <figcaption>{title}{rows.length > mostRows ? ` (the first ${mostRows} RPCs)` : ""}</figcaption>
+      <span class="ways" role="group" aria-label={`${title}, form of the diagram`}>
+        <button type="button" aria-pressed={way === "sequence"} onClick={() => choose("sequence")}>sequence</button>
+        <button type="button" aria-pressed={way === "waterfall"} onClick={() => choose("waterfall")}>over time</button>
+      </span>
       {way === "sequence" ? <Diagram {...props} rows={shown} /> : <Waterfall {...props} rows={shown} />}
     </figure>
   );
