@@ -29,23 +29,24 @@ def mesh(tmp_path):
     return make(tmp_path / "mesh.html", 60, 0, 12, "mesh")
 
 
-def summary_of(path):
+def part_of(path, part):
+    """Where a part of the data stands in the page."""
     text = path.read_text()
-    begin = text.index('id="summary">') + len('id="summary">')
+    begin = text.index(f'id="{part}">') + len(f'id="{part}">')
     return begin, text.index("</script>", begin), text
 
 
-def data(path):
-    begin, end, text = summary_of(path)
+def data(path, part="summary"):
+    begin, end, text = part_of(path, part)
     return json.loads(text[begin:end])
 
 
-def changed(path, change):
+def changed(path, change, part="summary"):
     """The page with other data."""
-    begin, end, text = summary_of(path)
-    summary = json.loads(text[begin:end])
-    change(summary)
-    path.write_text(text[:begin] + json.dumps(summary).replace("<", "\\u003c") + text[end:])
+    begin, end, text = part_of(path, part)
+    document = json.loads(text[begin:end])
+    change(document)
+    path.write_text(text[:begin] + json.dumps(document).replace("<", "\\u003c") + text[end:])
     return path
 
 
@@ -210,6 +211,28 @@ def test_an_error_that_the_reference_execution_has_too_is_not_red(mesh):
     assert not any(red for _, red in out["reference"])
     assert [text.split()[-1] for text, red in out["now"] if red] == ["500"], out
     assert out["tree"] == ["500"] and len(out["wrong"]) == 1 and out["wrong"][0].endswith("500"), out
+
+
+def test_an_error_that_an_execution_which_passed_has_too_is_not_red(mesh):
+    """The test's own call, which has no fault, ends with 500 in it."""
+    summary = data(mesh)
+    passed = summary["verdicts"].index("passed")
+    summary["tests"][0]["outcomes"].append({"text": "status:500=1", "words": "500", "failed": True})
+
+    def change(executions):
+        columns = executions[0]
+        at = 0
+        for verdict in columns["verdict"]:
+            assert columns["rpcs"][at + 1] == 0, "the first RPC of each execution is the test's own"
+            if verdict == passed:
+                columns["rpcs"][at + 2] = len(summary["tests"][0]["outcomes"]) - 1
+            at += 1 + 2 * columns["rpcs"][at]
+    changed(mesh, lambda document: document.update(summary))
+    changed(mesh, change, "executions")
+    seen = look(mesh, OPEN + SEQUENCE + """
+        await page.waitForFunction(() => document.querySelectorAll(".tree .failed").length === 0);
+        return await page.locator(".message.answer.failed").count();""")
+    assert seen.result == 0 and seen.errors == []
 
 
 def test_a_waterfall_has_a_bar_for_each_rpc_where_its_time_is(mesh):
