@@ -11,12 +11,13 @@ import { Waterfall } from "./waterfall";
 const left = 52, lineHeight = 13, around = 9; // px
 const widest = 170, narrowest = 78; // px between two services
 const mostBeside = 8; // services that are read well in a sequence diagram
+const narrowScreen = 760; // px; style.css has the same
 const mostRows = 400; // RPCs that are drawn; the tree has all of them
 const mostLines = 3; // of a label; the line above the diagram has it whole
 const testName = "test"; // the caller of the first RPCs (daemon/model/caller.h)
 
 type Way = "sequence" | "waterfall";
-// All diagrams of the page are shown in the way that was chosen last; before that, by their services.
+// All diagrams of the page are shown in the way that was chosen last; before that, as fits the services and the screen.
 let chosen: Way | null = null;
 const listeners = new Set<(way: Way | null) => void>();
 function choose(way: Way) {
@@ -39,7 +40,7 @@ export function Sequence(props: Props) {
     return () => void listeners.delete(setWay);
   }, []);
   const shown = useMemo(() => rows.slice(0, mostRows), [rows]);
-  const way = wanted ?? (servicesOf(test, rows).length > mostBeside ? "waterfall" : "sequence");
+  const way = wanted ?? (innerWidth <= narrowScreen || servicesOf(test, rows).length > mostBeside ? "waterfall" : "sequence");
   return (
     <figure class={way === "sequence" ? "sequence" : "sequence over-time"}>
       <figcaption>{title}{rows.length > mostRows ? ` (the first ${mostRows} RPCs)` : ""}</figcaption>
