@@ -357,7 +357,7 @@ OPENED = {"findings": SEQUENCE, "matrix": "await page.locator('.matrix-row butto
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_stands_in_the_way_of_any_reader(mesh, scheme, width):
-    """axe-core's rules, in every view."""
+    """axe-core's rules, in every view. Half a second for each of seven: nothing smaller has all that a reader meets."""
     seen = look(mesh, OPEN + "const out = {};" + "".join(show(view) + f"""
         {OPENED.get(view, "")}
         out.{view} = await axe();""" for view in VIEWS) + "return out;", scheme=scheme, width=width)

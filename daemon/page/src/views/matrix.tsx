@@ -7,6 +7,7 @@ import { VirtualRows } from "../virtual";
 
 const lineHeight = 18, around = 14, leastHeight = 42; // px of a row
 const cellWidth = 132, placeWidth = 190, gap = 8; // px; styles/matrix.css has the same gap
+const mostDetails = 100; // calls of a cell that are told apart
 
 // Executions whose newest fault is one of a cell's.
 interface Tally {
@@ -60,8 +61,11 @@ function siteRows(test: Test, sites: { text: string; frame: string }[]): SiteRow
     const key = site?.text ? [call?.caller, call?.service, site.text, site.frame].join("\n") : `${cell[0]}`;
     let row = rows.get(key);
     if (!row) rows.set(key, (row = { calls: [], site: site?.text ?? "", cells: new Map() }));
-    if (!row.calls.includes(cell[0])) row.calls.push(cell[0]);
-    row.cells.set(cell[1], [...(row.cells.get(cell[1]) ?? []), cell]);
+    // In the order of the calls: a call that is there is the last one.
+    if (row.calls[row.calls.length - 1] !== cell[0]) row.calls.push(cell[0]);
+    const others = row.cells.get(cell[1]);
+    if (others) others.push(cell);
+    else row.cells.set(cell[1], [cell]);
   }
   return [...rows.values()];
 }
@@ -86,8 +90,11 @@ function OneMatrix({ state, test, place }: { state: State; test: Test; place: nu
   }));
   const columns = fault ? faults.filter((row) => test.outcomes[row]?.text === fault) : faults;
   const all = tallyOf(test.matrix);
-  const lines = Math.max(1, ...rows.flatMap((row) => [...row.cells.values()].map((cells) => counts(tallyOf(cells)).length)));
-  const height = Math.max(leastHeight, lines * lineHeight + around);
+  const height = useMemo(() => {
+    let lines = 1;
+    for (const row of rows) for (const cells of row.cells.values()) lines = Math.max(lines, counts(tallyOf(cells)).length);
+    return Math.max(leastHeight, lines * lineHeight + around);
+  }, [rows]);
   return (
     <section>
       <h2>Call sites and faults{state.summary!.tests.length > 1 ? `: ${oneLine(test.test)}` : ""}</h2>
@@ -129,7 +136,7 @@ function Table({ test, rows, columns, height, look }: TableProps) {
         const row = rows[at]!, first = row.calls[0]!;
         return (
           <div class="matrix-row" role="row" style={{ ...grid, top: `${top}px`, height: `${height}px` }}>
-            <span class="place" role="rowheader" title={row.calls.map((call) => oneLine(callWords(test.calls[call]))).join("\n")}>
+            <span class="place" role="rowheader" title={row.calls.slice(0, 20).map((call) => oneLine(callWords(test.calls[call]))).join("\n")}>
               <CallName test={test} call={first} />
               <span class="quiet clip"><code>{oneLine(row.site || "call site not known")}</code>{row.calls.length > 1 && `, and ${counted(row.calls.length - 1, "other call")}`}</span>
             </span>
@@ -159,7 +166,7 @@ function CellDetail({ test, cells, close }: { test: Test; cells: Cell[]; close: 
   return (
     <div class="cell-detail" role="status">
       <button type="button" class="close" onClick={close} aria-label="Close">{"\u00d7"}</button>
-      {cells.map((cell) => {
+      {cells.slice(0, mostDetails).map((cell) => {
         const [call, fault, , , , , , least, example, verdict, like] = cell;
         const finding = test.findings.find((row) => row.execution === example);
         return (
@@ -174,6 +181,7 @@ function CellDetail({ test, cells, close }: { test: Test; cells: Cell[]; close: 
           </>
         );
       })}
+      {cells.length > mostDetails && <p class="quiet">and {counted(cells.length - mostDetails, "other call")}</p>}
     </div>
   );
 }
