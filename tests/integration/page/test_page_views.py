@@ -204,7 +204,7 @@ def test_an_error_that_the_reference_execution_has_too_is_not_red(mesh):
         const out = {reference: await answers(0), now: await answers(1), tree: await page.locator(".tree .failed").allInnerTexts()};
         await page.locator(".ways button").nth(1).click();
         await page.waitForSelector(".waterfall");
-        out.wrong = await page.locator(".sequence").nth(1).locator(".span.wrong .words").allInnerTexts();
+        out.wrong = await page.locator(".sequence").nth(1).locator(".span.wrong .bar-words").allInnerTexts();
         return out;""")
     out = seen.result
     assert ["404", False] in out["reference"] and ["404", False] in out["now"], out
@@ -242,7 +242,7 @@ def test_a_waterfall_has_a_bar_for_each_rpc_where_its_time_is(mesh):
         return {axis: await figure.locator(".axis span").evaluateAll((all) => all.map((tick) => [tick.textContent, parseFloat(tick.style.left)])),
                 rows: await figure.locator(".span").evaluateAll((all) => all.map((row) => ({
                   name: row.querySelector(".call").textContent, indent: parseFloat(row.querySelector("th").style.paddingLeft), fault: row.classList.contains("fault"),
-                  words: row.querySelector(".words").textContent, left: parseFloat(row.querySelector(".bar-of").style.left), width: parseFloat(row.querySelector(".bar-of").style.width)})))};""")
+                  words: row.querySelector(".bar-words").textContent, left: parseFloat(row.querySelector(".bar-of").style.left), width: parseFloat(row.querySelector(".bar-of").style.width)})))};""")
     test = data(mesh)["tests"][0]
     rows = test["trees"][str(test["findings"][0]["execution"])]
     end = max(row["end"] for row in rows)

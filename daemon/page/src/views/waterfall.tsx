@@ -97,5 +97,5 @@ function BarWords({ from, to, children }: { from: number; to: number; children: 
   const style = place === "after" ? { left: `calc(${(100 * to).toFixed(2)}% + 6px)` }
     : place === "before" ? { right: `calc(${(100 * (1 - from)).toFixed(2)}% + 6px)` }
     : { left: `calc(${(100 * from).toFixed(2)}% + 6px)` };
-  return <span class={`words ${place}`} style={style}>{children}</span>;
+  return <span class="bar-words" style={style}>{children}</span>;
 }
