@@ -60,7 +60,7 @@ std::vector<Link> mesh() {
           if (to < kMeshServices) call(to, true);
         if (goes_on && service % 4 == 2) call((service * 7 + 11) % kMeshServices, false);
         if (goes_on && service % 10 == 9) call(service, false);
-        if (goes_on && service == 12) call(4, false);  // which calls it
+        if (goes_on && service == 12) call(3, false);  // which calls it
         if (goes_on && service == 0) call(25, false);
         now += 2;
         out[own].end = now;

@@ -44,6 +44,7 @@ const widest = 190, narrowest = 84; // px of a name
 const mostServices = 120; // that are drawn; the table has all
 // Text of 12 px is not made smaller than 11 px to fit a screen: what is larger scrolls.
 const leastFit = 11 / 12;
+const mostOfScreen = 0.78; // a little less than styles/map.css lets the map have
 const zooms = [0.25, 0.5, 0.75, leastFit, 1, 1.25, 1.5, 2];
 
 function labelOf(edge: Edge): string {
@@ -120,7 +121,7 @@ function Diagram({ edges, filter }: { edges: Edge[]; filter: string }) {
         <button type="button" onClick={() => next(-1)} aria-label="smaller">{"\u2212"}</button>
         <button type="button" onClick={() => next(1)} aria-label="larger">+</button>
         <button type="button" onClick={() => setZoom("fit")} aria-pressed={zoom === "fit"}>fit</button>
-        <button type="button" onClick={() => setZoom(Math.min(1, room / placed.width) || 1)}>whole</button>
+        <button type="button" onClick={() => setZoom(Math.min(1, room / placed.width, (mostOfScreen * innerHeight) / placed.height) || 1)}>whole</button>
         <span class="quiet">{Math.round(100 * scale)} %</span>
       </p>
       <div ref={box} class="scroll map-scroll" tabIndex={0} role="region" aria-label="Map of services, diagram">
