@@ -12,7 +12,8 @@ const require = createRequire(join(process.cwd(), "package.json"));
 const esbuild = require("esbuild");
 
 // The MIT license asks for its notice in every copy.
-const notice = `/* preact\n${readFileSync(join(process.cwd(), "node_modules/preact/LICENSE"), "utf8")}*/`;
+const notice = ["preact", "@dagrejs/dagre", "@dagrejs/graphlib"]
+  .map((name) => `/* ${name}\n${readFileSync(join(process.cwd(), "node_modules", name, "LICENSE"), "utf8")}*/`).join("\n");
 
 const bundle = async (entry, banner) => {
   const result = await esbuild.build({
@@ -38,10 +39,11 @@ const hash = (text) => `'sha256-${createHash("sha256").update(text, "utf8").dige
 
 const script = (await bundle("src/main.tsx", { js: notice })).replace(/<\/script/gi, "<\\/script").replace(/<!--/g, "<\\!--");
 const style = await bundle("src/style.css");
+const dark = await bundle("src/styles/dark.css");
 const policy = [
   "default-src 'none'",
   `script-src ${hash(script)}`,
-  `style-src ${hash(style)}`,
+  `style-src ${hash(style)} ${hash(dark)}`,
   "img-src data:",
   "connect-src @CONNECT@",
   "base-uri 'none'",
@@ -49,7 +51,7 @@ const policy = [
 ].join("; ");
 
 // Each part stands between tags; a replacement function keeps `$` as it is.
-const parts = { POLICY: policy, STYLE: style, SCRIPT: script };
+const parts = { POLICY: policy, STYLE: style, DARK: dark, SCRIPT: script };
 const page = readFileSync(join(sources, "template.html"), "utf8").replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
 
 const marks = ["@CONNECT@", "@SUMMARY@", "@EXECUTIONS@", "@WITHOUT-SCRIPT@"];

@@ -8,6 +8,7 @@
 #include "daemon/lint/lint.h"
 #include "daemon/model/call_name.h"
 #include "daemon/model/environment_error.h"
+#include "daemon/page/coverage_sources.h"
 #include "daemon/page/source_excerpts.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/finding_text.h"
@@ -323,8 +324,11 @@ PageData page_data(const SessionReport& report, const PageExtras& extras) {
   out.executions += "]";
   redact_texts(&tests);
   for (size_t i = 0; i < trees.size(); ++i) tests[i]["trees"] = std::move(trees[i]);
-  const Json coverage =
-      extras.coverage == nullptr ? Json(nullptr) : coverage::to_row(*extras.coverage);
+  Json coverage = nullptr;
+  if (extras.coverage != nullptr) {
+    coverage = coverage::to_row(*extras.coverage);
+    coverage["sources"] = coverage_sources(*extras.coverage, &excerpts);
+  }
   out.summary = dump({{"version", kVersion},
                       {"state", extras.running ? "running" : "done"},
                       {"session", report.session},
@@ -333,7 +337,7 @@ PageData page_data(const SessionReport& report, const PageExtras& extras) {
                       {"environment", environment_rows(report)},
                       {"verdicts", std::move(verdicts)},
                       {"tests", std::move(tests)},
-                      {"coverage", coverage},
+                      {"coverage", std::move(coverage)},
                       {"sources", std::move(sources)}});
   return out;
 }

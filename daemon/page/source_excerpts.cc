@@ -49,6 +49,11 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
+std::string shown_line(const std::string& line) {
+  constexpr size_t kMost = SourceExcerpts::kMaxLine;
+  return line.size() > kMost ? line.substr(0, kMost) + "..." : line;
+}
+
 }  // namespace
 
 const SourceExcerpts::Lines* SourceExcerpts::lines_of(const std::string& file) {
@@ -79,12 +84,18 @@ std::optional<SourceExcerpt> SourceExcerpts::of(std::string_view frame) {
   SourceExcerpt out;
   out.first = place.line > kAround ? place.line - kAround : 1;
   const size_t last = std::min<size_t>(lines->size(), place.line + kAround);
-  for (size_t number = out.first; number <= last; ++number) {
-    std::string line = (*lines)[number - 1];
-    if (line.size() > kMaxLine) line = line.substr(0, kMaxLine) + "...";
-    out.lines.push_back(std::move(line));
-  }
+  for (size_t number = out.first; number <= last; ++number)
+    out.lines.push_back(shown_line((*lines)[number - 1]));
   ++given_;
+  return out;
+}
+
+SourceExcerpts::Lines SourceExcerpts::file(const std::string& name) {
+  const Lines* lines = lines_of(name);
+  if (lines == nullptr) return {};
+  Lines out;
+  out.reserve(lines->size());
+  for (const std::string& line : *lines) out.push_back(shown_line(line));
   return out;
 }
 

@@ -27,9 +27,11 @@ class SourceExcerpts {
   explicit SourceExcerpts(std::vector<std::string> folders) : folders_(std::move(folders)) {}
   // The excerpt of a frame ("users.py:31 (get_bookings)"), without secrets. nullopt: there is none.
   std::optional<SourceExcerpt> of(std::string_view frame);
+  using Lines = std::vector<std::string>;
+  // The whole of a file, without secrets. Empty: it cannot be shown.
+  Lines file(const std::string& name);
 
  private:
-  using Lines = std::vector<std::string>;
   const Lines* lines_of(const std::string& file);
 
   std::vector<std::string> folders_;

@@ -124,6 +124,8 @@ export interface Coverage {
     notes: string[];
   }[];
   notes: string[];
+  // By file; in `marks`, for each line: r reached without faults, f only under faults, n never, "." no statement.
+  sources: Record<string, { lines: string[]; marks: string }>;
 }
 
 // A service that did not start, a reference execution that fails: nothing can be concluded.

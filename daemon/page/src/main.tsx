@@ -6,13 +6,15 @@ import { counted, oneLine } from "./parts";
 import { noFilter, type Filter } from "./groups";
 import { follow } from "./live";
 import { change, current, go, readAddress, subscribe, take, takeExecutions, views, type Live, type State } from "./store";
+import { keepTheme, showTheme, themeNow, themes, type Theme } from "./theme";
 import { chosen, Findings, shownGroups, type Shown } from "./views/findings";
 import { Map_ } from "./views/map";
 import { Matrix } from "./views/matrix";
 import { ExecutionsView } from "./views/executions";
 import { EnvironmentBanner } from "./views/environment";
 import { Headline } from "./views/headline";
-import { CoverageView, LintsView, NotesView } from "./views/rest";
+import { CoverageView } from "./views/coverage";
+import { LintsView, NotesView } from "./views/rest";
 
 const keys = [
   ["j, k", "next and previous finding"],
@@ -51,7 +53,7 @@ function App() {
       if (typing) return;
       const view = views[Number(event.key) - 1];
       if (view) go({ view: view.view });
-      else if (event.key === "/") search.current?.focus();
+      else if (event.key === "/") openSearch(search.current);
       else if (event.key === "?") setHelp((old) => !old);
       else if (event.key === "c") document.querySelector<HTMLButtonElement>(".replay .copy")?.click();
       else if (!move(event.key, current(), shown)) return;
@@ -69,6 +71,7 @@ function App() {
       <header class="top">
         <h1>Filibuster</h1>
         {summary && <Counts summary={summary} shown={state.groups.length} />}
+        <ThemeSwitch />
         <button type="button" class="help-button" onClick={() => setHelp(!help)} aria-expanded={help}>keys ?</button>
       </header>
       {summary && <EnvironmentBanner errors={summary.environment} />}
@@ -87,6 +90,13 @@ function App() {
       </main>
     </>
   );
+}
+
+// On a narrow screen the search is folded away.
+function openSearch(search: HTMLInputElement | null) {
+  if (search?.offsetParent !== null) return search?.focus();
+  document.querySelector<HTMLButtonElement>(".fold")?.click();
+  requestAnimationFrame(() => search.focus());
 }
 
 // j, k: by finding; n, p: by group. False: the key means nothing here.
@@ -146,8 +156,22 @@ function LiveLine({ live }: { live: Live }) {
   );
 }
 
+function ThemeSwitch() {
+  const [theme, change] = useState(themeNow());
+  const choose = (value: string) => {
+    keepTheme(value as Theme);
+    change(value as Theme);
+  };
+  return (
+    <label class="theme">theme
+      <select value={theme} onChange={(event) => choose(event.currentTarget.value)}>{themes.map((one) => <option value={one}>{one}</option>)}</select>
+    </label>
+  );
+}
+
 function Bar({ state, search, shown }: { state: State; search: { current: HTMLInputElement | null }; shown: Shown[] }) {
   const { tests } = state.summary!;
+  const [folded, setFolded] = useState(true); // on a narrow screen
   const options = useMemo(() => {
     const services = new Set<string>(), faults = new Set<string>(), verdicts = new Set<string>();
     for (const test of tests) {
@@ -158,7 +182,7 @@ function Bar({ state, search, shown }: { state: State; search: { current: HTMLIn
     return { service: [...services].sort(), fault: [...faults].sort(), verdict: [...verdicts].sort() };
   }, [tests]);
   const set = (part: Partial<Filter>) => go({ filter: { ...state.filter, ...part } }, true);
-  const filtering = Object.values(state.filter).some((value) => value !== "");
+  const filters = Object.values(state.filter).filter((value) => value !== "").length;
   return (
     <div class="bar">
       <nav aria-label="Views">
@@ -166,7 +190,8 @@ function Bar({ state, search, shown }: { state: State; search: { current: HTMLIn
           <a href={`#view=${view}`} aria-current={view === state.view ? "page" : undefined} onClick={(event) => { event.preventDefault(); go({ view }); }}>{title}</a>
         ))}
       </nav>
-      <div class="filters" role="search">
+      <button type="button" class="fold" aria-expanded={!folded} aria-controls="filters" onClick={() => setFolded(!folded)}>filters{filters > 0 ? ` (${filters})` : ""}</button>
+      <div id="filters" class={folded ? "filters folded" : "filters"} role="search">
         <input ref={search} type="search" placeholder="search ( / )" aria-label="Search" value={state.filter.text} onInput={(event) => set({ text: event.currentTarget.value })} />
         {(["service", "fault", "verdict"] as const).map((name) => (
           <select aria-label={`Filter by ${name}`} value={state.filter[name]} onChange={(event) => set({ [name]: event.currentTarget.value })}>
@@ -174,14 +199,15 @@ function Bar({ state, search, shown }: { state: State; search: { current: HTMLIn
             {options[name].slice(0, 500).map((value) => <option value={value}>{oneLine(value).slice(0, 60)}</option>)}
           </select>
         ))}
-        {filtering && <button type="button" onClick={() => go({ filter: noFilter }, true)}>clear</button>}
-        {filtering && state.view === "findings" && <span class="quiet" role="status">{counted(shown.reduce((all, row) => all + row.findings.length, 0), "finding")}</span>}
+        {filters > 0 && <button type="button" onClick={() => go({ filter: noFilter }, true)}>clear</button>}
+        {filters > 0 && state.view === "findings" && <span class="quiet" role="status">{counted(shown.reduce((all, row) => all + row.findings.length, 0), "finding")}</span>}
       </div>
     </div>
   );
 }
 
 function start() {
+  showTheme(themeNow());
   const text = document.getElementById("summary")?.textContent ?? "null";
   try {
     const summary = JSON.parse(text) as Summary | null;

@@ -1,5 +1,6 @@
 // Small parts that several views use.
-import { useState } from "preact/hooks";
+import { type RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { callWords, type Test } from "./data";
 import { parseFrame } from "./callsites";
 import { current } from "./store";
@@ -96,5 +97,32 @@ export function Stack({ test, call }: { test: Test; call: number }) {
       <summary>call stack, {counted(frames.length, "frame")}</summary>
       <ol>{frames.map((frame) => <li><code>{oneLine(frame)}</code><Source frame={frame} /></li>)}</ol>
     </details>
+  );
+}
+
+// How wide an element is, in pixels; 0: it is not there yet.
+export function useWidth<T extends HTMLElement>(): [RefObject<T>, number] {
+  const box = useRef<T>(null);
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const look = () => setWidth(box.current?.clientWidth ?? 0);
+    look();
+    const watcher = new ResizeObserver(look);
+    if (box.current) watcher.observe(box.current);
+    return () => watcher.disconnect();
+  }, []);
+  return [box, width];
+}
+
+export const most = 1000; // rows of a list; report.json has all
+
+export function List({ rows, title }: { rows: string[]; title?: string }) {
+  if (rows.length === 0) return null;
+  return (
+    <>
+      {title && <h3>{title}</h3>}
+      <ul>{rows.slice(0, most).map((row) => <li>{visible(row)}</li>)}</ul>
+      {rows.length > most && <p class="quiet">and {rows.length - most} more: report.json has all of them</p>}
+    </>
   );
 }

@@ -11,7 +11,7 @@ interface Props {
   height: number; // of a row, in pixels
   label: string;
   className?: string;
-  role?: "list" | "region";
+  role?: "list" | "region" | "table";
   head?: ComponentChildren;
   focus?: number; // the row to bring into view when it changes
   row: (index: number, top: number) => ComponentChildren;

@@ -1,12 +1,15 @@
 // Writes a report.html of made-up executions, for the tests of the page and for `make page-bench`:
 //
-//   page_maker LIBRARY OUTPUT EXECUTIONS RPCS FINDINGS [hostile]
+//   page_maker LIBRARY OUTPUT EXECUTIONS RPCS FINDINGS [hostile | mesh]
 //
 // A gateway calls RPCS services, one after the other. Findings are pairs of faults at two of them, or
-// single ones. With `hostile`, names and texts try to leave the places where they stand.
+// single ones. With `hostile`, names and texts try to leave the places where they stand. With `mesh`,
+// 30 services call each other in a tree with shortcuts, a cycle and a call to oneself; RPCS is ignored.
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "daemon/page/data.h"
 #include "daemon/page/file.h"
@@ -18,10 +21,53 @@ namespace {
 constexpr const char* kFaults[] = {"refused", "timeout", "status:500", "status:502", "status:503"};
 constexpr uint64_t kMs = 1'000'000;
 
+struct Link {
+  std::string caller, service;
+  uint32_t parent = 0;          // place of the RPC that causes it
+  uint32_t begin = 0, end = 0;  // in ms
+};
+
 struct Shape {
   uint32_t executions, rpcs, findings;
   bool hostile;
+  std::vector<Link> mesh;  // one for each RPC; empty: a star around the gateway
 };
+
+constexpr uint32_t kMeshServices = 30;
+constexpr uint32_t kMissing = 5;  // the RPC of a mesh whose answer is always 404
+
+std::string mesh_name(uint32_t service) {
+  static const char* const kNames[] = {
+      "gateway", "checkout", "catalog-read-model",         "cart",
+      "auth",    "payments", "recommendations-by-history", "shipping",
+      "stock",   "mail"};
+  const std::string name = kNames[service % std::size(kNames)];
+  return service < std::size(kNames) ? name : name + "-" + std::to_string(service);
+}
+
+// The RPCs in the order of their issue: of the tree in which service k is called by (k - 1) / 3, and of
+// some calls beside it.
+std::vector<Link> mesh() {
+  std::vector<Link> out;
+  uint32_t now = 0;
+  const std::function<void(const std::string&, uint32_t, uint32_t, bool)> put =
+      [&](const std::string& caller, uint32_t service, uint32_t parent, bool goes_on) {
+        const auto own = static_cast<uint32_t>(out.size());
+        out.push_back({caller, mesh_name(service), parent, now, 0});
+        ++now;
+        const auto call = [&](uint32_t to, bool whole) { put(mesh_name(service), to, own, whole); };
+        for (uint32_t to = 3 * service + 1; goes_on && to <= 3 * service + 3; ++to)
+          if (to < kMeshServices) call(to, true);
+        if (goes_on && service % 4 == 2) call((service * 7 + 11) % kMeshServices, false);
+        if (goes_on && service % 10 == 9) call(service, false);
+        if (goes_on && service == 12) call(3, false);  // which calls it
+        if (goes_on && service == 0) call(25, false);
+        now += 2;
+        out[own].end = now;
+      };
+  put("test", 0, 0, true);
+  return out;
+}
 
 // Each tries another way out: tags, an end of the script, a comment, attributes, the marks of the template,
 // what JavaScript took for line ends, control characters, a change of the writing direction.
@@ -59,6 +105,12 @@ InjectedFault call(const Shape& shape, uint32_t rpc) {
   out.service = rpc == 0 ? named(shape, "gateway", 0) : named(shape, "service", rpc);
   out.method = "GET";
   out.path = "/" + named(shape, "items/", rpc);
+  if (!shape.mesh.empty()) {
+    out.parent = index_of(shape.mesh[rpc].parent);
+    out.caller = shape.mesh[rpc].caller;
+    out.service = shape.mesh[rpc].service;
+    out.path += "/of-a-customer-with-a-long-name/orders?expand=lines,prices&page=1";
+  }
   out.count = 1;
   out.stack = {"/app/http.py:12 (send_request)", "/app/gateway.py:" + std::to_string(20 + rpc) +
                                                      " (" + named(shape, "load_", rpc) + ")"};
@@ -73,7 +125,7 @@ std::vector<RpcRecord> tree(const Shape& shape, const std::vector<InjectedFault>
     const InjectedFault known = call(shape, i);
     RpcRecord rpc;
     rpc.rpc = i + 1;
-    rpc.parent_rpc = i == 0 ? 0 : 1;
+    rpc.parent_rpc = i == 0 ? 0 : shape.mesh.empty() ? 1 : shape.mesh[i].parent + 1;
     rpc.index = known.index;
     rpc.caller = known.caller;
     rpc.service = known.service;
@@ -84,9 +136,13 @@ std::vector<RpcRecord> tree(const Shape& shape, const std::vector<InjectedFault>
     rpc.stack_text = known.stack;
     rpc.issued_ns = (1 + i * 2) * kMs;
     rpc.finished_ns = i == 0 ? (shape.rpcs * 2 + 2) * kMs : (2 + i * 2) * kMs;
+    if (!shape.mesh.empty()) {
+      rpc.issued_ns = (1 + shape.mesh[i].begin) * kMs;
+      rpc.finished_ns = (1 + shape.mesh[i].end) * kMs;
+    }
     rpc.open = false;
     rpc.outcome = RpcOutcome::kAnswered;
-    rpc.status = 200;
+    rpc.status = !shape.mesh.empty() && i == kMissing ? 404 : 200;
     rpc.received_by = rpc.service;
     rpc.body_sample =
         shape.hostile ? kHostile[i % std::size(kHostile)] : "{\"id\": " + std::to_string(i) + "}";
@@ -190,7 +246,13 @@ int make_page(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", page.error().message.c_str());
     return 3;
   }
-  const SessionReport report = made({number(3), number(4), number(5), argc > 6});
+  const std::string kind = argc > 6 ? argv[6] : "";
+  Shape shape{number(3), number(4), number(5), kind == "hostile", {}};
+  if (kind == "mesh") {
+    shape.mesh = mesh();
+    shape.rpcs = static_cast<uint32_t>(shape.mesh.size());
+  }
+  const SessionReport report = made(shape);
   const auto written = write_file(argv[2], page->page(page_data(report, {}), report));
   if (written.ok()) return 0;
   std::fprintf(stderr, "%s\n", written.error().message.c_str());

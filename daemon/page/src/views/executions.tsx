@@ -1,17 +1,26 @@
 // Every execution, in the order in which they ran, with one outcome for each RPC.
 import { useMemo } from "preact/hooks";
 import { callWords, type Executions as Columns, type Test } from "../data";
+import { unexpected } from "../expected";
 import { CallName, counted, duration, oneLine, Verdict } from "../parts";
 import { go, type State } from "../store";
 import { VirtualRows } from "../virtual";
+import { Sequence } from "./sequence";
 
 const rowHeight = 28;
 const mostCells = 60; // RPCs of the strip of one execution
+const noMarks = new Map<never, never>();
 
 export function ExecutionsView({ state }: { state: State }) {
   if (state.summary!.state === "running") return <section class="nothing"><h2>Executions</h2><p>They are listed when the exploration has ended.</p></section>;
   if (!state.executions) return <section class="nothing"><p>reading …</p></section>;
   return <>{state.summary!.tests.map((test, place) => <OneTest key={test.test} state={state} test={test} place={place} columns={state.executions![place]!} />)}</>;
+}
+
+// Not as in the reference execution, and an error.
+function bad(test: Test, call: number, outcome: number): boolean {
+  const { words = "", failed = false } = test.outcomes[outcome] ?? {};
+  return unexpected(test, { call, outcome: words, failed });
 }
 
 function faultWords(test: Test, columns: Columns, row: number): string {
@@ -38,7 +47,7 @@ function OneTest({ state, test, columns }: { state: State; test: Test; place: nu
   return (
     <section>
       <h2>{counted(columns.size, "execution")}{state.summary!.tests.length > 1 ? `: ${oneLine(test.test)}` : ""}</h2>
-      <p class="quiet">{rows.length < columns.size ? `${counted(rows.length, "execution")} match the filter. ` : ""}The reference execution stands beside each finding.
+      <p class="quiet">{rows.length < columns.size ? `${counted(rows.length, "execution")} match the filter. ` : ""}Of each there is the outcome of every RPC; the reference execution and those of findings have their times, too.
         {test.executions_left_out > 0 && ` ${counted(test.executions_left_out, "more execution")} are not in this page: the matrix counts them.`}</p>
       <VirtualRows className="executions" label="Executions" role="list" count={rows.length} height={rowHeight} focus={here}
         row={(at, top) => {
@@ -49,20 +58,27 @@ function OneTest({ state, test, columns }: { state: State; test: Test; place: nu
               <a class="number" href={`#view=executions&execution=${number}`} onClick={(event) => { event.preventDefault(); go({ execution: number }, true); }}>{number}</a>
               <Verdict verdict={verdicts[columns.verdict[row]!] ?? "?"} />
               <span class="took">{duration(columns.ms[row]!)}</span>
-              <span class="strip" aria-hidden="true">{columns.rpcsOf(row).slice(0, mostCells).map(([, outcome]) => <i class={test.outcomes[outcome]?.failed ? "bad" : "good"} />)}</span>
+              <span class="strip" aria-hidden="true">{columns.rpcsOf(row).slice(0, mostCells).map(([call, outcome]) => <i class={bad(test, call, outcome) ? "bad" : "good"} />)}</span>
               <span class="clip" title={oneLine(faultWords(test, columns, row))}>{oneLine(faultWords(test, columns, row))}</span>
             </div>
           );
         }} />
-      {here >= 0 && <One test={test} columns={columns} row={rows[here]!} />}
+      {here >= 0 && <One state={state} test={test} columns={columns} row={rows[here]!} />}
+      {test.reference && test.reference.length > 0 && (
+        <details class="reference">
+          <summary>The reference execution, {counted(test.reference.length, "RPC")}</summary>
+          <Sequence test={test} rows={test.reference} marks={noMarks} title="Reference execution" />
+        </details>
+      )}
     </section>
   );
 }
 
-function One({ test, columns, row }: { test: Test; columns: Columns; row: number }) {
+function One({ state, test, columns, row }: { state: State; test: Test; columns: Columns; row: number }) {
+  const passed = state.summary!.verdicts[columns.verdict[row]!] === "passed";
   const reference = new Map((test.reference ?? []).map((one) => [one.call, one.outcome]));
   const faults = new Map(columns.faultsOf(row));
-  const number = columns.number[row]!;
+  const number = columns.number[row]!, tree = test.trees[number];
   const finding = test.findings.find((one) => one.execution === number);
   return (
     <article class="one">
@@ -75,11 +91,12 @@ function One({ test, columns, row }: { test: Test; columns: Columns; row: number
             <tr>
               <td><CallName test={test} call={call} /></td>
               <td>{oneLine(reference.get(call) ?? "not made")}</td>
-              <td>{faults.has(call) && <span class="injected">{"\u26a1"} </span>}<span class={test.outcomes[outcome]?.failed ? "failed" : ""}>{oneLine(test.outcomes[outcome]?.words ?? "")}</span></td>
+              <td>{faults.has(call) && <span class="injected">{"\u26a1"} </span>}<span class={!passed && bad(test, call, outcome) ? "failed" : ""}>{oneLine(test.outcomes[outcome]?.words ?? "")}</span></td>
             </tr>
           ))}
         </tbody>
       </table>
+      {tree && <Sequence test={test} rows={tree} marks={noMarks} title={`Execution ${number}`} />}
     </article>
   );
 }

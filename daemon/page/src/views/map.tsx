@@ -1,7 +1,10 @@
 // The services and who calls whom, with what was tried on each edge.
+import { useMemo, useState } from "preact/hooks";
 import type { Test } from "../data";
-import { oneLine } from "../parts";
+import { boxHeight, place, type Placed } from "../layout";
+import { counted, oneLine, useWidth } from "../parts";
 import { go, type State } from "../store";
+import { diagramBold, textWidth, wrapped } from "../text";
 
 interface Edge {
   caller: string;
@@ -37,84 +40,140 @@ function edgesOf(tests: Test[]): Edge[] {
   return [...edges.values()];
 }
 
-const wide = 172, high = 34, gapX = 110, gapY = 26;
-const mostServices = 80; // that are drawn; the table has all
+const widest = 190, narrowest = 84; // px of a name
+const mostServices = 120; // that are drawn; the table has all
+// Text of 12 px is not made smaller than 11 px to fit a screen: what is larger scrolls.
+const leastFit = 11 / 12;
+const mostOfScreen = 0.78; // a little less than styles/map.css lets the map have
+const zooms = [0.25, 0.5, 0.75, leastFit, 1, 1.25, 1.5, 2];
 
-// Each service stands one step right of the nearest service that calls it, the test leftmost.
-function layersOf(edges: Edge[]): string[][] {
-  const called = new Set(edges.map((edge) => edge.service));
-  const roots = [...new Set(edges.map((edge) => edge.caller))].filter((name) => !called.has(name));
-  const layers: string[][] = [];
-  const seen = new Set<string>();
-  let layer = roots.length > 0 ? roots : edges.slice(0, 1).map((edge) => edge.caller);
-  while (layer.length > 0) {
-    for (const name of layer) seen.add(name);
-    layers.push(layer);
-    const next = new Set<string>();
-    for (const edge of edges) if (layer.includes(edge.caller) && !seen.has(edge.service)) next.add(edge.service);
-    layer = [...next];
-    if (layer.length === 0) layer = edges.flatMap((edge) => [edge.caller, edge.service]).filter((name) => !seen.has(name)).slice(0, 1);
-  }
-  return layers;
+function labelOf(edge: Edge): string {
+  if (edge.tried === 0) return counted(edge.calls, "call");
+  return edge.failed > 0 ? `\u2717 ${edge.failed} of ${edge.tried}` : `\u2713 ${edge.tried}`;
+}
+
+function wordsOf(edge: Edge): string {
+  const tried = edge.tried === 0 ? "no fault was tried" : `${counted(edge.tried, "fault")} tried, ${edge.failed} failed, ${edge.masked} masked`;
+  return `${oneLine(edge.caller)} to ${oneLine(edge.service)}: ${counted(edge.calls, "call")} without faults, ${tried}`;
+}
+
+interface Drawn {
+  placed: Placed;
+  names: string[][]; // lines of each box
+}
+
+function draw(edges: Edge[]): Drawn {
+  const services = [...new Set(edges.flatMap((edge) => [edge.caller, edge.service]))];
+  const names = services.map((name) => wrapped(oneLine(name), widest, 2, diagramBold));
+  const boxes = services.map((name, i) => {
+    const out = edges.filter((edge) => edge.caller === name).length, into = edges.filter((edge) => edge.service === name).length;
+    const width = Math.max(narrowest, ...names[i]!.map((line) => textWidth(line, diagramBold)));
+    return { name, width: Math.ceil(width) + 20, height: boxHeight(names[i]!.length, Math.max(out, into)) };
+  });
+  const links = edges.map((edge) => ({ from: edge.caller, to: edge.service, label: { width: Math.ceil(textWidth(labelOf(edge), diagramBold)) + 10, height: 18 } }));
+  return { placed: place(boxes, links), names };
 }
 
 export function Map_({ state }: { state: State }) {
-  const edges = edgesOf(state.summary!.tests);
-  const layers = layersOf(edges);
-  const services = layers.flat().length;
-  const at = new Map<string, [x: number, y: number]>();
-  const tallest = Math.max(1, ...layers.map((layer) => layer.length));
-  layers.forEach((layer, column) => layer.forEach((name, row) => {
-    const offset = ((tallest - layer.length) * (high + gapY)) / 2;
-    at.set(name, [10 + column * (wide + gapX), 20 + offset + row * (high + gapY)]);
-  }));
-  const width = 20 + layers.length * (wide + gapX) - gapX, height = 40 + tallest * (high + gapY);
+  const tests = state.summary!.tests;
+  const edges = useMemo(() => edgesOf(tests), [tests]);
+  const services = new Set(edges.flatMap((edge) => [edge.caller, edge.service])).size;
   return (
     <section>
       <h2>Services and their calls</h2>
       {edges.length === 0 && <p class="quiet">No call was seen yet.</p>}
-      {services <= mostServices && edges.length > 0 && (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Map of services, diagram">
-          <svg class="map" width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`Map of ${services} services; the table below has the same in words`}>
-            {edges.map((edge) => {
-              const [fx, fy] = at.get(edge.caller)!, [tx, ty] = at.get(edge.service)!;
-              const forward = tx > fx;
-              const x1 = forward ? fx + wide : fx + wide / 2, y1 = forward ? fy + high / 2 : fy + high;
-              const x2 = forward ? tx - 7 : tx + wide / 2, y2 = forward ? ty + high / 2 : ty + high + 7;
-              const bend = forward ? `C${x1 + gapX / 2} ${y1} ${x2 - gapX / 2} ${y2} ${x2} ${y2}` : `C${x1} ${y1 + 40} ${x2} ${y2 + 40} ${x2} ${y2}`;
-              const kind = edge.failed > 0 ? "bad" : edge.tried > 0 ? "good" : "untried";
-              const words = edge.tried === 0 ? `${edge.calls}` : `${edge.failed > 0 ? `\u2717 ${edge.failed}` : "\u2713"} of ${edge.tried}`;
-              return (
-                <g class={`edge ${kind}`}>
-                  <path class="way" d={`M${x1} ${y1} ${bend}`} />
-                  <path class="head" d={forward ? `M${x2 + 7} ${y2} l-8 -4 v8 z` : `M${x2} ${y2 - 7} l-4 8 h8 z`} />
-                  {forward && <text x={x2 - 6} y={y2 - 6} text-anchor="end">{words}</text>}
-                </g>
-              );
-            })}
-            {[...at].map(([name, [x, y]]) => (
-              <g class="service">
-                <rect x={x} y={y} width={wide} height={high} rx={4} />
-                <text x={x + wide / 2} y={y + high / 2 + 5} text-anchor="middle">{name.length > 22 ? `${oneLine(name).slice(0, 21)}\u2026` : oneLine(name)}<title>{oneLine(name)}</title></text>
-              </g>
-            ))}
-          </svg>
-        </div>
+      {edges.length > 0 && (
+        <p class="legend">
+          <span class="key fails"><span class="mark">{"\u2717"}</span> 2 of 5: of five faults, two make the test fail</span>
+          <span class="key passes"><span class="mark">{"\u2713"}</span> 5: of five faults, none does</span>
+          <span class="key"><svg class="sample" width="26" height="8" aria-hidden="true"><line x1="0" x2="26" y1="4" y2="4" /></svg> no fault was tried</span>
+        </p>
       )}
-      <table class="figures">
+      {services > mostServices && <p class="quiet">{services} services are too many for a diagram: the table has them.</p>}
+      {services <= mostServices && edges.length > 0 && <Diagram edges={edges} filter={state.filter.service} />}
+      <Figures edges={edges} />
+    </section>
+  );
+}
+
+function toMatrix(event: Event, service: string) {
+  event.preventDefault();
+  go({ view: "matrix", filter: { text: "", service, fault: "", verdict: "" } });
+}
+
+function Diagram({ edges, filter }: { edges: Edge[]; filter: string }) {
+  const { placed, names } = useMemo(() => draw(edges), [edges]);
+  const [zoom, setZoom] = useState<number | "fit">("fit");
+  const [at, setAt] = useState(""); // the service that is looked at
+  const [box, room] = useWidth<HTMLDivElement>();
+  const fit = room === 0 ? 1 : Math.max(leastFit, Math.min(1, room / placed.width));
+  const scale = zoom === "fit" ? fit : zoom;
+  const next = (step: 1 | -1) => {
+    const others = zooms.filter((one) => (one - scale) * step > 0.001);
+    const to = step > 0 ? others[0] : others[others.length - 1];
+    if (to !== undefined) setZoom(to);
+  };
+  const looked = at || filter;
+  const touches = (edge: Edge) => !looked || edge.caller === looked || edge.service === looked;
+  return (
+    <>
+      <p class="zoom" role="group" aria-label="Size of the map">
+        <button type="button" onClick={() => next(-1)} aria-label="smaller">{"\u2212"}</button>
+        <button type="button" onClick={() => next(1)} aria-label="larger">+</button>
+        <button type="button" onClick={() => setZoom("fit")} aria-pressed={zoom === "fit"}>fit</button>
+        <button type="button" onClick={() => setZoom(Math.min(1, room / placed.width, (mostOfScreen * innerHeight) / placed.height) || 1)}>whole</button>
+        <span class="quiet">{Math.round(100 * scale)} %</span>
+      </p>
+      <div ref={box} class="scroll map-scroll" tabIndex={0} role="region" aria-label="Map of services, diagram">
+        <svg class="map" width={placed.width * scale} height={placed.height * scale} viewBox={`0 0 ${placed.width} ${placed.height}`} role="group"
+          aria-label={`Map of ${counted(placed.boxes.length, "service")}; the table below has the same in words`}>
+          {edges.map((edge, i) => {
+            const { way, head, label } = placed.routes[i]!;
+            const kind = edge.failed > 0 ? "bad" : edge.tried > 0 ? "good" : "untried";
+            return (
+              <g class={`edge ${kind} ${touches(edge) ? "" : "dim"}`} data-caller={edge.caller} data-service={edge.service}>
+                <title>{wordsOf(edge)}</title>
+                <path class="way" d={way} />
+                <path class="head" d={head} />
+                <rect class="back" x={label.x} y={label.y} width={label.width} height={label.height} rx={4} />
+                <text x={label.x + label.width / 2} y={label.y + 13} text-anchor="middle">{labelOf(edge)}</text>
+              </g>
+            );
+          })}
+          {placed.boxes.map((service, i) => (
+            <a class={service.name === looked ? "service here" : "service"} href={`#view=matrix&service=${encodeURIComponent(service.name)}`}
+              aria-label={`${oneLine(service.name)}: its faults in the matrix`} onClick={(event) => toMatrix(event, service.name)} data-service={service.name}
+              onMouseEnter={() => setAt(service.name)} onMouseLeave={() => setAt("")} onFocus={() => setAt(service.name)} onBlur={() => setAt("")}>
+              <title>{oneLine(service.name)}</title>
+              <rect x={service.x} y={service.y} width={service.width} height={service.height} rx={5} />
+              {names[i]!.map((line, row) => (
+                <text x={service.x + service.width / 2} y={service.y + service.height / 2 + 4 + 16 * (row - (names[i]!.length - 1) / 2)} text-anchor="middle">{line}</text>
+              ))}
+            </a>
+          ))}
+        </svg>
+      </div>
+    </>
+  );
+}
+
+function Figures({ edges }: { edges: Edge[] }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Calls between services, table">
+      <table class="figures whole-words">
         <caption>Faults count once for each RPC. Masked: every execution with the fault as its newest one passed, or is redundant.</caption>
         <thead><tr><th scope="col">calls of</th><th scope="col">to</th><th scope="col">without faults</th><th scope="col">faults tried</th><th scope="col">failed</th><th scope="col">masked</th></tr></thead>
         <tbody>
           {edges.map((edge) => (
             <tr>
               <th scope="row">{oneLine(edge.caller)}</th>
-              <td><a href={`#view=matrix&service=${encodeURIComponent(edge.service)}`} onClick={(event) => { event.preventDefault(); go({ view: "matrix", filter: { text: "", service: edge.service, fault: "", verdict: "" } }); }}>{oneLine(edge.service)}</a></td>
+              <td><a href={`#view=matrix&service=${encodeURIComponent(edge.service)}`} onClick={(event) => toMatrix(event, edge.service)}>{oneLine(edge.service)}</a></td>
               <td class="number">{edge.calls}</td><td class="number">{edge.tried}</td>
               <td class={`number ${edge.failed > 0 ? "failed" : ""}`}>{edge.failed > 0 ? `\u2717 ${edge.failed}` : 0}</td><td class="number">{edge.masked}</td>
             </tr>
           ))}
         </tbody>
       </table>
-    </section>
+    </div>
   );
 }

@@ -1,26 +1,73 @@
-// Every RPC with every fault: passes, fails, redundant, not reached, left out.
+// Every call site with every fault: how many executions ran, passed and failed, and what could not be tested.
 import { useMemo, useState } from "preact/hooks";
 import { callWords, type Cell, type Test } from "../data";
 import { CallName, counted, oneLine, Verdict } from "../parts";
 import { go, type State } from "../store";
 import { VirtualRows } from "../virtual";
 
-const rowHeight = 30;
+const lineHeight = 18, around = 14, leastHeight = 42; // px of a row
+const cellWidth = 132, placeWidth = 190, gap = 8; // px; styles/matrix.css has the same gap
+const mostDetails = 100; // calls of a cell that are told apart
 
-type Kind = "passes" | "fails" | "redundant" | "inconclusive" | "open";
-const signs: Record<Kind, { sign: string; words: string }> = {
-  passes: { sign: "\u2713", words: "passes" },
-  fails: { sign: "\u2717", words: "fails" },
-  redundant: { sign: "=", words: "redundant" },
-  inconclusive: { sign: "?", words: "without a conclusion" },
-  open: { sign: "\u2026", words: "not reached" },
-};
+// Executions whose newest fault is one of a cell's.
+interface Tally {
+  passed: number;
+  failed: number;
+  redundant: number;
+  inconclusive: number;
+  open: number;
+}
+type Kind = keyof Tally;
+const kinds: { kind: Kind; sign: string; word: string; words: string }[] = [
+  { kind: "failed", sign: "\u2717", word: "failed", words: "ran, and the test failed" },
+  { kind: "passed", sign: "\u2713", word: "passed", words: "ran, and the test passed" },
+  { kind: "inconclusive", sign: "?", word: "not tested", words: "could not be tested: without a conclusion" },
+  { kind: "open", sign: "\u2026", word: "not reached", words: "not reached before the exploration ended" },
+  { kind: "redundant", sign: "=", word: "redundant", words: "not run: another one shows the same" },
+];
 
-function kindOf([, , passed, failed, redundant, inconclusive]: Cell): Kind {
-  if (failed > 0) return "fails";
-  if (passed > 0) return "passes";
-  if (redundant > 0) return "redundant";
-  return inconclusive > 0 ? "inconclusive" : "open";
+function tallyOf(cells: Cell[]): Tally {
+  const out: Tally = { passed: 0, failed: 0, redundant: 0, inconclusive: 0, open: 0 };
+  for (const [, , passed, failed, redundant, inconclusive, open] of cells) {
+    out.passed += passed;
+    out.failed += failed;
+    out.redundant += redundant;
+    out.inconclusive += inconclusive;
+    out.open += open;
+  }
+  return out;
+}
+
+const counts = (tally: Tally) => kinds.filter(({ kind }) => tally[kind] > 0);
+const ran = (tally: Tally) => tally.passed + tally.failed + tally.inconclusive;
+
+function words(tally: Tally): string {
+  const parts = counts(tally).map(({ kind, word }) => `${tally[kind].toLocaleString("en")} ${word}`);
+  return [`${ran(tally).toLocaleString("en")} ran`, ...parts].join(", ");
+}
+
+// The calls that one place in the code makes to one service.
+interface SiteRow {
+  calls: number[];
+  site: string; // "": not known
+  cells: Map<number, Cell[]>; // by fault
+}
+
+// A call site is one row, whatever its calls carry. Where it is not known, each call is one.
+function siteRows(test: Test, sites: { text: string; frame: string }[]): SiteRow[] {
+  const rows = new Map<string, SiteRow>();
+  for (const cell of [...test.matrix].sort((a, b) => a[0] - b[0])) {
+    const call = test.calls[cell[0]], site = sites[cell[0]];
+    const key = site?.text ? [call?.caller, call?.service, site.text, site.frame].join("\n") : `${cell[0]}`;
+    let row = rows.get(key);
+    if (!row) rows.set(key, (row = { calls: [], site: site?.text ?? "", cells: new Map() }));
+    // In the order of the calls: a call that is there is the last one.
+    if (row.calls[row.calls.length - 1] !== cell[0]) row.calls.push(cell[0]);
+    const others = row.cells.get(cell[1]);
+    if (others) others.push(cell);
+    else row.cells.set(cell[1], [cell]);
+  }
+  return [...rows.values()];
 }
 
 export function Matrix({ state }: { state: State }) {
@@ -28,93 +75,128 @@ export function Matrix({ state }: { state: State }) {
 }
 
 function OneMatrix({ state, test, place }: { state: State; test: Test; place: number }) {
-  const [open, setOpen] = useState<Cell | null>(null);
-  const { rows, faults, cells } = useMemo(() => {
-    const cells = new Map<number, Map<number, Cell>>();
-    const faults = new Set<number>();
-    for (const cell of test.matrix) {
-      faults.add(cell[1]);
-      const row = cells.get(cell[0]);
-      if (row) row.set(cell[1], cell);
-      else cells.set(cell[0], new Map([[cell[1], cell]]));
-    }
-    return { cells, rows: [...cells.keys()].sort((a, b) => a - b), faults: [...faults].sort((a, b) => a - b) };
-  }, [test]);
+  const [open, setOpen] = useState<Cell[] | null>(null);
+  const sites = state.sites[place];
+  const { rows, faults } = useMemo(() => ({
+    rows: siteRows(test, sites ?? []),
+    faults: [...new Set(test.matrix.map((cell) => cell[1]))].sort((a, b) => a - b),
+  }), [test, sites]);
   const { text, service, fault } = state.filter;
   const wanted = text.trim().toLowerCase();
-  const shown = rows.filter((call) => {
-    const row = test.calls[call];
-    if (service && row?.service !== service && row?.caller !== service) return false;
-    const words = `${callWords(row)} ${state.sites[place]?.[call]?.text ?? ""}`.toLowerCase();
-    return !wanted || words.includes(wanted);
-  });
+  const shown = rows.filter((row) => row.calls.some((at) => {
+    const call = test.calls[at];
+    if (service && call?.service !== service && call?.caller !== service) return false;
+    return !wanted || `${callWords(call)} ${row.site}`.toLowerCase().includes(wanted);
+  }));
   const columns = fault ? faults.filter((row) => test.outcomes[row]?.text === fault) : faults;
-  const template = `minmax(260px, 1fr) minmax(120px, 220px) repeat(${columns.length}, 74px)`;
-  const left = [
-    ...test.rpcs.untested.map(({ rpc, reason }) => ({ rpc, reason: `not tested: ${reason}` })),
-    ...test.rpcs.by_configuration.map((rpc) => ({ rpc, reason: "the rules inject nothing there, or a bound ended the exploration before" })),
-  ];
+  const all = tallyOf(test.matrix);
+  const height = useMemo(() => {
+    let lines = 1;
+    for (const row of rows) for (const cells of row.cells.values()) lines = Math.max(lines, counts(tallyOf(cells)).length);
+    return Math.max(leastHeight, lines * lineHeight + around);
+  }, [rows]);
   return (
     <section>
-      <h2>RPCs and faults{state.summary!.tests.length > 1 ? `: ${oneLine(test.test)}` : ""}</h2>
+      <h2>Call sites and faults{state.summary!.tests.length > 1 ? `: ${oneLine(test.test)}` : ""}</h2>
+      <p><b>{counted(rows.length, "call site")}, {counted(faults.length, "fault")}:</b> {words(all)}.{test.rpcs.untested.length > 0 && <> <b>{counted(test.rpcs.untested.length, "RPC")} could not be tested</b>: see below.</>}</p>
       <p class="legend">
-        {(Object.keys(signs) as Kind[]).map((kind) => <span class={`key ${kind}`}><span class="mark">{signs[kind].sign}</span> {signs[kind].words}</span>)}
-        <span class="quiet">A cell counts the executions whose newest fault it is.</span>
+        {kinds.map(({ kind, sign, words }) => <span class={`key ${kind}`}><span class="mark">{sign}</span> {words}</span>)}
+        <span class="quiet">A cell counts the executions whose newest fault it is; "2 of 5" are of those that ran.</span>
       </p>
-      {rows.length === 0 ? <p class="quiet">No fault was tried yet.</p> : (
-        <VirtualRows className="matrix" label={`RPCs and faults of ${test.test}`} count={shown.length} height={rowHeight}
-          head={
-            <div class="matrix-row head" style={{ gridTemplateColumns: template }}>
-              <span>RPC</span><span>call site</span>
-              {columns.map((row) => <span class="column" title={test.outcomes[row]?.text}>{oneLine(test.outcomes[row]?.words ?? "")}</span>)}
-            </div>
-          }
-          row={(at, top) => {
-            const call = shown[at]!;
-            return (
-              <div class="matrix-row" style={{ gridTemplateColumns: template, top: `${top}px` }}>
-                <CallName test={test} call={call} />
-                <code class="clip" title={state.sites[place]?.[call]?.frame}>{oneLine(state.sites[place]?.[call]?.text ?? "")}</code>
-                {columns.map((row) => {
-                  const cell = cells.get(call)?.get(row);
-                  if (!cell) return <span class="cell none" title="not configured here">{"\u00b7"}</span>;
-                  const kind = kindOf(cell);
-                  const sum = cell[2] + cell[3] + cell[4] + cell[5] + cell[6];
-                  return (
-                    <button type="button" class={`cell ${kind}`} onClick={() => setOpen(cell)} aria-label={`${callWords(test.calls[call])}, ${test.outcomes[row]?.text}: ${signs[kind].words}`}>
-                      {signs[kind].sign}{sum > 1 ? ` ${sum}` : ""}
-                    </button>
-                  );
-                })}
-              </div>
-            );
-          }} />
-      )}
-      {open && <CellDetail test={test} cell={open} close={() => setOpen(null)} />}
-      {left.length > 0 && (
-        <details class="left-out">
-          <summary>{counted(left.length, "RPC")} left out</summary>
-          <table class="figures"><thead><tr><th scope="col">RPC</th><th scope="col">why</th></tr></thead>
-            <tbody>{left.slice(0, 1000).map(({ rpc, reason }) => <tr><td>{oneLine(rpc)}</td><td>{oneLine(reason)}</td></tr>)}</tbody></table>
-        </details>
-      )}
+      {rows.length === 0 ? <p class="quiet">No fault was tried yet.</p>
+        : <Table test={test} rows={shown} columns={columns} height={height} look={setOpen} />}
+      {open && <CellDetail test={test} cells={open} close={() => setOpen(null)} />}
+      <LeftOut test={test} />
     </section>
   );
 }
 
-function CellDetail({ test, cell, close }: { test: Test; cell: Cell; close: () => void }) {
-  const [call, fault, passed, failed, redundant, inconclusive, open, least, example, verdict, like] = cell;
-  const finding = test.findings.find((row) => row.execution === example);
+interface TableProps {
+  test: Test;
+  rows: SiteRow[];
+  columns: number[];
+  height: number;
+  look: (cells: Cell[]) => void;
+}
+
+function Table({ test, rows, columns, height, look }: TableProps) {
+  const grid = {
+    gridTemplateColumns: `minmax(${placeWidth}px, 1fr) repeat(${columns.length}, ${cellWidth}px)`,
+    minWidth: `${placeWidth + columns.length * (cellWidth + gap) + 2 * gap}px`,
+  };
+  return (
+    <VirtualRows className="matrix" label={`Call sites and faults of ${test.test}`} role="table" count={rows.length} height={height}
+      head={
+        <div class="matrix-row head" role="row" style={grid}>
+          <span class="place" role="columnheader">call site</span>
+          {columns.map((column) => <span class="column" role="columnheader" title={test.outcomes[column]?.text}>{oneLine(test.outcomes[column]?.text ?? "")}</span>)}
+        </div>
+      }
+      row={(at, top) => {
+        const row = rows[at]!, first = row.calls[0]!;
+        return (
+          <div class="matrix-row" role="row" style={{ ...grid, top: `${top}px`, height: `${height}px` }}>
+            <span class="place" role="rowheader" title={row.calls.slice(0, 20).map((call) => oneLine(callWords(test.calls[call]))).join("\n")}>
+              <CallName test={test} call={first} />
+              <span class="quiet clip"><code>{oneLine(row.site || "call site not known")}</code>{row.calls.length > 1 && `, and ${counted(row.calls.length - 1, "other call")}`}</span>
+            </span>
+            {columns.map((column) => <OneCell test={test} call={first} fault={column} cells={row.cells.get(column)} look={look} />)}
+          </div>
+        );
+      }} />
+  );
+}
+
+function OneCell({ test, call, fault, cells, look }: { test: Test; call: number; fault: number; cells: Cell[] | undefined; look: (cells: Cell[]) => void }) {
+  if (!cells) return <span class="cell none" role="cell">not configured</span>;
+  const tally = tallyOf(cells), parts = counts(tally);
+  return (
+    <span role="cell">
+      <button type="button" class={`cell most-${parts[0]?.kind ?? "open"}`} onClick={() => look(cells)}>
+        <span class="hidden">{oneLine(callWords(test.calls[call]))}, {oneLine(test.outcomes[fault]?.text ?? "")}: </span>
+        {parts.map(({ kind, sign, word }, i) => (
+          <span class={kind}>{sign} {tally[kind].toLocaleString("en")}{i === 0 && ran(tally) > 0 ? ` of ${ran(tally).toLocaleString("en")}` : ""} {word}</span>
+        ))}
+      </button>
+    </span>
+  );
+}
+
+function CellDetail({ test, cells, close }: { test: Test; cells: Cell[]; close: () => void }) {
   return (
     <div class="cell-detail" role="status">
       <button type="button" class="close" onClick={close} aria-label="Close">{"\u00d7"}</button>
-      <p><CallName test={test} call={call} /> <span class="injected">{"\u26a1"} {oneLine(test.outcomes[fault]?.text ?? "")}</span></p>
-      <p>
-        {passed} passed, {failed} failed, {redundant} redundant, {inconclusive} without a conclusion, {open} not reached.
-        {example > 0 && <> {least === 1 ? "Alone" : `With ${least - 1} more`}: <Verdict verdict={verdict} /> in execution <a href={`#view=executions&execution=${example}`} onClick={(event) => { event.preventDefault(); go({ view: "executions", execution: example }); }}>{example}</a>.</>}
-        {like.length > 0 && <> Redundant to execution {like.join(", ")}: they showed the same to each caller.</>}
-        {finding && <> <a href={`#finding=${finding.id}`} onClick={(event) => { event.preventDefault(); go({ view: "findings", finding: finding.id }); }}>The finding</a>.</>}
-      </p>
+      {cells.slice(0, mostDetails).map((cell) => {
+        const [call, fault, , , , , , least, example, verdict, like] = cell;
+        const finding = test.findings.find((row) => row.execution === example);
+        return (
+          <>
+            <p><CallName test={test} call={call} /> <span class="injected">{"\u26a1"} {oneLine(test.outcomes[fault]?.text ?? "")}</span></p>
+            <p class="of-call">
+              {words(tallyOf([cell]))}.
+              {example > 0 && <> {least === 1 ? "Alone" : `With ${least - 1} more`}: <Verdict verdict={verdict} /> in execution <a href={`#view=executions&execution=${example}`} onClick={(event) => { event.preventDefault(); go({ view: "executions", execution: example }); }}>{example}</a>.</>}
+              {like.length > 0 && <> Redundant to execution {like.join(", ")}: they showed the same to each caller.</>}
+              {finding && <> <a href={`#finding=${finding.id}`} onClick={(event) => { event.preventDefault(); go({ view: "findings", finding: finding.id }); }}>The finding</a>.</>}
+            </p>
+          </>
+        );
+      })}
+      {cells.length > mostDetails && <p class="quiet">and {counted(cells.length - mostDetails, "other call")}</p>}
     </div>
+  );
+}
+
+function LeftOut({ test }: { test: Test }) {
+  const left = [
+    ...test.rpcs.untested.map(({ rpc, reason }) => ({ rpc, reason: `not tested: ${reason}` })),
+    ...test.rpcs.by_configuration.map((rpc) => ({ rpc, reason: "the rules inject nothing there, or a bound ended the exploration before" })),
+  ];
+  if (left.length === 0) return null;
+  return (
+    <details class="left-out" open={left.length <= 10}>
+      <summary>{counted(left.length, "RPC")} left out</summary>
+      <table class="figures"><thead><tr><th scope="col">RPC</th><th scope="col">why</th></tr></thead>
+        <tbody>{left.slice(0, 1000).map(({ rpc, reason }) => <tr><td>{oneLine(rpc)}</td><td>{oneLine(reason)}</td></tr>)}</tbody></table>
+    </details>
   );
 }

@@ -1,18 +1,8 @@
-// Coverage, lints and notes.
-import { counted, oneLine, Source, visible } from "../parts";
+// Lints and notes.
+import { counted, List, most, oneLine, Source } from "../parts";
 import { shortFrame } from "../callsites";
 import { PHASES, type Test } from "../data";
 import type { State } from "../store";
-
-const most = 1000; // rows of a list; report.json has all
-
-function percent(part: number, whole: number): string {
-  return whole === 0 ? "" : `${((100 * part) / whole).toFixed(1)} %`;
-}
-
-function ranges(rows: [number, number][]): string {
-  return rows.map(([first, last]) => (first === last ? `${first}` : `${first}\u2013${last}`)).join(", ");
-}
 
 function times(test: Test): string[] {
   const { profile, start, lanes } = test;
@@ -22,34 +12,6 @@ function times(test: Test): string[] {
   const why = reason ? ` (${reason})` : "";
   rows.push(`the tests were started: ${start.way}${why}; on ${counted(lanes.used, "lane")}${lanes.not_needed > 0 ? `, ${counted(lanes.not_needed, "execution")} ran ahead and not needed` : ""}`);
   return rows;
-}
-
-export function CoverageView({ state }: { state: State }) {
-  const coverage = state.summary!.coverage;
-  if (!coverage) return <section class="nothing"><h2>Coverage</h2><p>It was not measured: <code>filibuster run --coverage</code> does.</p></section>;
-  return (
-    <section>
-      <h2>Coverage that only faults reach</h2>
-      <p>{counted(coverage.counts.only_under_faults, "statement")} of {coverage.counts.statements.toLocaleString("en")} only under faults; {counted(coverage.counts.never, "statement")} never.</p>
-      {coverage.services.map((service) => (
-        <>
-          <h3>{oneLine(service.service)} {service.reason && <span class="quiet">{oneLine(service.reason)}</span>}</h3>
-          {service.files.length > 0 && (
-            <table class="figures">
-              <thead><tr><th scope="col">file</th><th scope="col">without faults</th><th scope="col">with faults</th><th scope="col">lines only under faults</th><th scope="col">lines never</th></tr></thead>
-              <tbody>{service.files.slice(0, most).map((file) => (
-                <tr><th scope="row"><code>{oneLine(file.file)}</code></th>
-                  <td class="number">{percent(file.counts.without_faults, file.counts.statements)}</td><td class="number">{percent(file.counts.reached, file.counts.statements)}</td>
-                  <td class="gained">{ranges(file.only_under_faults)}</td><td>{ranges(file.never)}</td></tr>
-              ))}</tbody>
-            </table>
-          )}
-          <List rows={service.notes} />
-        </>
-      ))}
-      <List rows={coverage.notes} />
-    </section>
-  );
 }
 
 export function LintsView({ state }: { state: State }) {
@@ -68,17 +30,6 @@ export function LintsView({ state }: { state: State }) {
         </article>
       ))}
     </section>
-  );
-}
-
-function List({ rows, title }: { rows: string[]; title?: string }) {
-  if (rows.length === 0) return null;
-  return (
-    <>
-      {title && <h3>{title}</h3>}
-      <ul>{rows.slice(0, most).map((row) => <li>{visible(row)}</li>)}</ul>
-      {rows.length > most && <p class="quiet">and {rows.length - most} more: report.json has all of them</p>}
-    </>
   );
 }
 

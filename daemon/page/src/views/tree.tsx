@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Row, Test } from "../data";
 import { markWords, type Both } from "../diff";
+import { unexpected } from "../expected";
 import { CallName, duration, oneLine, Source, Stack, visible } from "../parts";
 import { current } from "../store";
 
@@ -49,7 +50,7 @@ function TreeRow({ test, place, both, open, toggle }: { test: Test; place: numbe
         <td>
           {!both.now && <span class="quiet">not made</span>}
           {both.now?.injected && <span class="injected">{"\u26a1"} {oneLine(both.now.injected)} </span>}
-          {both.now && !both.now.injected && <span class={both.now.failed ? "failed" : ""}>{oneLine(both.now.outcome)}</span>}
+          {both.now && !both.now.injected && <span class={unexpected(test, both.now) ? "failed" : ""}>{oneLine(both.now.outcome)}</span>}
           {both.mark === "different" && both.why && !both.why.includes(" became ") && <span class="why"> ({both.why})</span>}
         </td>
         <td class="took">{took}</td>
