@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,8 +15,12 @@ namespace filibuster::init {
 
 struct Container {  // a service of the file, and what its Dockerfile adds
   DraftService draft;
-  std::string image;
+  std::vector<std::string> hosts;  // the names by which others find it
+  std::string image;               // that it runs, or on which its Dockerfile builds
+  std::string entry, command;      // of the file, else of the Dockerfile
+  bool has_entry = false;          // the entrypoint is said, be it as none
   bool built = false;
+  std::string folder_inside;  // in which it runs in the container: "/app"
 };
 
 std::optional<uint16_t> port_of(std::string_view text);
@@ -26,8 +31,9 @@ std::string shell_text(const std::vector<std::string>& words);
 std::string health_path(std::string_view command);
 
 // dockerfile.cc: adds what the stage `target`, or the last one, says (Dockerfile reference). A stage has
-// what the stage has on which it is built.
-void read_dockerfile(const std::string& text, const std::string& target, Container* out);
+// what the stage has on which it is built. `arguments` are those of the build.
+void read_dockerfile(const std::string& text, const std::string& target,
+                     const std::map<std::string, std::string>& arguments, Container* out);
 
 // addresses.cc. Containers find each other by name; here each is at 127.0.0.1, at a port of its own.
 // The ports that others name: "http://users:5000" in their environment.
