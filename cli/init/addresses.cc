@@ -94,7 +94,8 @@ std::string localized(std::string text, const std::vector<Container>& containers
   return text;
 }
 
-// The words of the name of a variable, in capitals: DB_HOST, spring.redis.host and eventBusConnection have two to three.
+// The words of the name of a variable, in capitals: DB_HOST, spring.redis.host and
+// eventBusConnection have two to three.
 std::vector<std::string> words_of_name(const std::string& name) {
   std::vector<std::string> out(1);
   bool after_small = false;
@@ -108,7 +109,8 @@ std::vector<std::string> words_of_name(const std::string& name) {
   return out;
 }
 
-// Whether the value of a variable of this name is a host, if it is the name of a service: DB_HOST, REDIS, not SERVICE_NAME.
+// Whether the value of a variable of this name is a host, if it is the name of a service: DB_HOST,
+// REDIS, not SERVICE_NAME.
 bool names_host(const std::string& name, const std::vector<Container>& containers) {
   constexpr std::string_view kWords[] = {
       "HOST",     "HOSTS", "HOSTNAME", "ADDR",   "ADDRESS",  "ADDRESSES",  "URL",   "URI",
@@ -134,7 +136,8 @@ const Container* container_of(const std::string& host, const std::vector<Contain
   return found == containers.end() ? nullptr : &*found;
 }
 
-// The value of the variable that names the host to which the port of `name` belongs: DB_HOST for DB_PORT.
+// The value of the variable that names the host to which the port of `name` belongs: DB_HOST for
+// DB_PORT.
 std::optional<std::string> host_beside(const std::string& name, const DraftService& service) {
   const std::string stem = name.substr(0, name.rfind("PORT"));
   for (const char* const word : {"HOST", "ADDR", "HOSTNAME", "SERVER"}) {
@@ -164,7 +167,8 @@ void localize_ports(DraftService* service, const std::vector<Container>& contain
   }
 }
 
-// "http://+:80", "http://*:80;http://..", "0.0.0.0:80", "[::]:80", ":80": where a service is told to listen.
+// "http://+:80", "http://*:80;http://..", "0.0.0.0:80", "[::]:80", ":80": where a service is told
+// to listen.
 std::string listening_at(const std::string& text, const std::string& number,
                          const std::string& free) {
   std::string out = text;
@@ -177,8 +181,8 @@ std::string listening_at(const std::string& text, const std::string& number,
   return out == ":" + number ? ":" + free : out;
 }
 
-// Puts ${port:NAME} wherever the service itself is told its main port. `hosts` has what its variables said before they became
-// addresses of this machine.
+// Puts ${port:NAME} wherever the service itself is told its main port. `hosts` has what its
+// variables said before they became addresses of this machine.
 void free_port(DraftService* service, const DraftService& before) {
   if (service->ports.empty()) return;
   const std::string number = std::to_string(service->ports.front());

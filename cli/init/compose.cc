@@ -1,5 +1,5 @@
-// Compose files (https://compose-spec.io), and what the Dockerfiles of their services say. Containers
-// become plain processes here (addresses.cc).
+// Compose files (https://compose-spec.io), and what the Dockerfiles of their services say.
+// Containers become plain processes here (addresses.cc).
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -139,7 +139,8 @@ class Reader {
     return one;
   }
 
-  // Of env_file, then of environment: a name without a value has that of this environment, if it has one.
+  // Of env_file, then of environment: a name without a value has that of this environment, if it
+  // has one.
   void read_variables(const Tree& service, DraftService* out) {
     std::vector<std::string> names = texts_at(service, "env_file");
     if (const auto files = service.find("env_file"); files != service.end()) {
@@ -186,7 +187,8 @@ class Reader {
     const std::string file = dockerfile_of(build);
     const std::string top = normal_folder(context);
     const std::string folder = normal_folder(fs::path(file).parent_path());
-    // A context that is the whole repository, or that several services share, holds the folders of all.
+    // A context that is the whole repository, or that several services share, holds the folders of
+    // all.
     const bool whole =
         top.find_first_not_of("./") == std::string::npos || contexts_[top].size() > 1;
     out->draft.directory = whole && !is_for_docker(folder) ? folder : top;

@@ -31,8 +31,8 @@ std::string below(const std::string& folder, const std::string& path) {
   return is_relative(path) ? (fs::path(folder) / path).lexically_normal().string() : path;
 }
 
-// Puts `over` in the place of what `base` has (compose-spec, 'Merge'): maps key by key, lists one behind the other, but for those that
-// are one value.
+// Puts `over` in the place of what `base` has (compose-spec, 'Merge'): maps key by key, lists one
+// behind the other, but for those that are one value.
 void put_over(const Tree& over, Tree* base) {
   for (const auto& [key, value] : over.items()) {
     const bool one = key == "command" || key == "entrypoint" || key == "test";
@@ -181,8 +181,8 @@ class Loader {
         service.tree.erase("extends");
         if (round > kDeepest)
           throw Mistake{service.place + "expected 'extends' that comes to an end"};
-        const std::string name = extends.is_string() ? extends.get<std::string>()
-                                                     : text_at(extends, "service");
+        const std::string name =
+            extends.is_string() ? extends.get<std::string>() : text_at(extends, "service");
         const std::string file = text_at(extends, "file");
         Tree base = Tree::object();
         if (file.empty()) {

@@ -1,5 +1,5 @@
-// The services of a compose file as a tree of texts: merge keys, `extends`, `include` and override files are resolved, and every
-// value is interpolated.
+// The services of a compose file as a tree of texts: merge keys, `extends`, `include` and override
+// files are resolved, and every value is interpolated.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -24,7 +24,8 @@ struct ComposeFile {
   std::vector<std::string> overrides;  // files that were put over this one
 };
 
-// `file`: the path for messages. `read` counts from its folder. The Error is "file:line:column: what was expected".
+// `file`: the path for messages. `read` counts from its folder. The Error is "file:line:column:
+// what was expected".
 Result<ComposeFile> load_compose(const std::string& file, const std::string& text,
                                  const ReadFile& read, Interpolator* values);
 

@@ -22,8 +22,9 @@ bool is_in_front(const std::string& name) {
   return name.ends_with("gateway");
 }
 
-// Chooses the service that the proposed test asks, which listens and is the application's own: the last one in front of the others,
-// else the last one, since a gateway often stands behind what it depends on. Where somebody else starts all services, it is the
+// Chooses the service that the proposed test asks, which listens and is the application's own: the
+// last one in front of the others, else the last one, since a gateway often stands behind what it
+// depends on. Where somebody else starts all services, it is the
 // first one that is no database.
 const DraftService* asked(const Draft& draft) {
   const DraftService *own = nullptr, *front = nullptr, *others = nullptr, *others_front = nullptr;

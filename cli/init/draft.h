@@ -62,8 +62,8 @@ struct Listener {
 Draft read_listeners(const std::vector<Listener>& listeners, const std::string& here);
 std::vector<Listener> listeners();
 
-// `command` with `exec` where it is one program, which then is the process that is started. Variables before it are given
-// to it by `env`.
+// `command` with `exec` where it is one program, which then is the process that is started.
+// Variables before it are given to it by `env`.
 std::string with_exec(const std::string& command);
 // A name that a service may have: other characters become '-'.
 std::string service_name(std::string_view text);
@@ -73,14 +73,15 @@ struct Server {
   uint16_t port = 0;   // at which it listens by default; 0: it is not known
   bool redis = false;  // it speaks Redis' protocol
 };
-// By the name of its image or program: "docker.io/bitnami/redis:7", "redis-server". nullptr: it is none.
+// By the name of its image or program: "docker.io/bitnami/redis:7", "redis-server". nullptr: it is
+// none.
 const Server* known_server(std::string_view name);
-// The service of a command that starts such a server, at the port that the command or the file of its settings gives it. nullopt:
-// it starts something else.
+// The service of a command that starts such a server, at the port that the command or the file of
+// its settings gives it. nullopt: it starts something else.
 std::optional<DraftService> server_of(const std::string& command, const ReadFile& read);
 
-// The command of the functional tests that lie in the folder, or below it in `tests`: "exec pytest -q". "": there are none that
-// are known.
+// The command of the functional tests that lie in the folder, or below it in `tests`: "exec pytest
+// -q". "": there are none that are known.
 std::string test_of_folder(const std::string& folder);
 
 // filibuster.json, with the remarks as comments.

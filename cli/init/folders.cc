@@ -47,8 +47,8 @@ bool names_path_inside(const std::string& command) {
   constexpr std::string_view kSystem[] = {"/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/",
                                           "/dev/", "/proc/", "/tmp/"};
   for (size_t at = command.find('/'); at != std::string::npos; at = command.find('/', at + 1)) {
-    const bool begins = at == 0 || std::string_view(" '\"=<>:,").find(command[at - 1]) !=
-                                       std::string_view::npos;
+    const bool begins =
+        at == 0 || std::string_view(" '\"=<>:,").find(command[at - 1]) != std::string_view::npos;
     const std::string_view path = std::string_view(command).substr(at);
     if (!begins || path.size() < 2 || path[1] == '/' || path[1] == ' ') continue;
     if (std::none_of(std::begin(kSystem), std::end(kSystem),

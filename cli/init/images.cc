@@ -8,8 +8,8 @@
 namespace filibuster::init {
 namespace {
 
-// Asked in order. An image that only runs what it is given (an entrypoint script that ends in `exec "$@"` is such a one) has a row
-// with a pattern alone.
+// Asked in order. An image that only runs what it is given (an entrypoint script that ends in `exec
+// "$@"` is such a one) has a row with a pattern alone.
 // clang-format off
 constexpr ImageRow kImages[] = {
     // gcr.io/distroless: there is no shell, and the interpreter is the entrypoint.
@@ -35,17 +35,22 @@ constexpr ImageRow kImages[] = {
     {"php:*", "", "", 0, "php"},
     {"python:*", "", ""}, {"pypy:*", "", ""}, {"ruby:*", "", ""}, {"perl:*", "", ""},
     {"golang:*", "", ""}, {"rust:*", "", ""}, {"gcc:*", "", ""}, {"swift:*", "", ""},
-    {"elixir:*", "", ""}, {"erlang:*", "", ""}, {"hexpm/*", "", ""}, {"haskell:*", "", ""}, {"dart:*", "", ""},
+    {"elixir:*", "", ""}, {"erlang:*", "", ""}, {"hexpm/*", "", ""}, {"haskell:*", "", ""},
+    {"dart:*", "", ""},
     {"clojure:*", "", ""}, {"openjdk:*", "", ""}, {"eclipse-temurin:*", "", ""},
-    {"adoptopenjdk:*", "", ""}, {"adoptopenjdk/*", "", ""}, {"amazoncorretto:*", "", ""}, {"ibmjava:*", "", ""}, {"java:*", "", ""},
+    {"adoptopenjdk:*", "", ""}, {"adoptopenjdk/*", "", ""}, {"amazoncorretto:*", "", ""},
+    {"ibmjava:*", "", ""}, {"java:*", "", ""},
     {"azul/zulu-openjdk*", "", ""}, {"bellsoft/liberica*", "", ""}, {"sapmachine:*", "", ""},
     {"*openjdk/jdk:*", "", ""}, {"maven:*", "", "mvn"}, {"gradle:*", "", "gradle"},
     {"*dotnet/*", "", ""}, {"microsoft/dotnet*", "", ""}, {"mono:*", "", ""},
     // Distributions.
-    {"scratch*", "", ""}, {"debian:*", "", ""}, {"ubuntu:*", "", ""}, {"alpine:*", "", ""}, {"*alpine/git:*", "git", ""},
+    {"scratch*", "", ""}, {"debian:*", "", ""}, {"ubuntu:*", "", ""}, {"alpine:*", "", ""},
+    {"*alpine/git:*", "git", ""},
     {"busybox:*", "", ""}, {"fedora:*", "", ""}, {"centos:*", "", ""}, {"rockylinux*", "", ""},
-    {"almalinux*", "", ""}, {"amazonlinux:*", "", ""}, {"*amazonlinux/amazonlinux:*", "", ""}, {"oraclelinux:*", "", ""},
-    {"archlinux:*", "", ""}, {"opensuse/*", "", ""}, {"*ubi?/*", "", ""}, {"buildpack-deps:*", "", ""}, {"*bitnami/minideb:*", "", ""},
+    {"almalinux*", "", ""}, {"amazonlinux:*", "", ""}, {"*amazonlinux/amazonlinux:*", "", ""},
+    {"oraclelinux:*", "", ""},
+    {"archlinux:*", "", ""}, {"opensuse/*", "", ""}, {"*ubi?/*", "", ""},
+    {"buildpack-deps:*", "", ""}, {"*bitnami/minideb:*", "", ""},
     // Servers that an application configures.
     {"nginxinc/nginx-unprivileged:*", "", "nginx -g 'daemon off;'", 8080, "nginx"},
     {"nginx:*", "", "nginx -g 'daemon off;'", 80},
@@ -59,21 +64,26 @@ constexpr ImageRow kImages[] = {
     {"grafana/k6:*", "k6", ""},
 };
 constexpr std::string_view kPrograms[] = {
-    "node", "nodejs", "nodemon", "npm", "npx", "yarn", "pnpm", "pnpx", "corepack", "ts-node", "tsx", "next", "nest", "pm2", "bun", "bunx", "deno", "serve",
-    "python", "pypy3", "pip", "pipenv", "poetry", "uv", "uvx", "gunicorn", "uvicorn", "hypercorn", "daphne", "flask",
-    "fastapi", "celery", "django-admin", "waitress-serve", "streamlit", "ruby", "bundle", "rails", "rake", "rackup",
-    "puma", "unicorn", "sidekiq", "java", "mvn", "gradle", "kotlin", "scala", "sbt", "dotnet", "go", "air", "reflex", "cargo",
-    "php", "php-fpm", "apache2-foreground", "composer", "perl", "mix", "elixir", "iex", "erl", "nginx", "httpd", "caddy",
-    "traefik", "envoy", "haproxy", "sh", "bash", "ash", "dash", "zsh", "env", "exec", "tini", "dumb-init", "gosu", "su-exec",
+    "node", "nodejs", "nodemon", "npm", "npx", "yarn", "pnpm", "pnpx", "corepack", "ts-node", "tsx",
+    "next", "nest", "pm2", "bun", "bunx", "deno", "serve",
+    "python", "pypy3", "pip", "pipenv", "poetry", "uv", "uvx", "gunicorn", "uvicorn", "hypercorn",
+    "daphne", "flask",
+    "fastapi", "celery", "django-admin", "waitress-serve", "streamlit", "ruby", "bundle", "rails",
+    "rake", "rackup",
+    "puma", "unicorn", "sidekiq", "java", "mvn", "gradle", "kotlin", "scala", "sbt", "dotnet", "go",
+    "air", "reflex", "cargo",
+    "php", "php-fpm", "apache2-foreground", "composer", "perl", "mix", "elixir", "iex", "erl",
+    "nginx", "httpd", "caddy",
+    "traefik", "envoy", "haproxy", "sh", "bash", "ash", "dash", "zsh", "env", "exec", "tini",
+    "dumb-init", "gosu", "su-exec",
     "make", "supervisord", "curl", "wget", "cd", "echo", "cat", "tail", "sleep", "true"};
 // clang-format on
 
 // "docker.io/library/node:20@sha256:…" -> "node:20".
 std::string plain_name(std::string_view image) {
   image = image.substr(0, image.find('@'));
-  for (const std::string_view hub :
-       {"docker.io/", "index.docker.io/", "registry.hub.docker.com/", "public.ecr.aws/docker/",
-        "mirror.gcr.io/", "library/"}) {
+  for (const std::string_view hub : {"docker.io/", "index.docker.io/", "registry.hub.docker.com/",
+                                     "public.ecr.aws/docker/", "mirror.gcr.io/", "library/"}) {
     if (image.starts_with(hub)) image.remove_prefix(hub.size());
   }
   const size_t slash = image.rfind('/');
@@ -90,9 +100,9 @@ bool is_script(std::string_view word) {
 
 const ImageRow* known_image(std::string_view image) {
   const std::string name = plain_name(image);
-  const auto* const row = std::find_if(std::begin(kImages), std::end(kImages), [&](const auto& one) {
-    return glob_match(one.pattern, name);
-  });
+  const auto* const row =
+      std::find_if(std::begin(kImages), std::end(kImages),
+                   [&](const auto& one) { return glob_match(one.pattern, name); });
   return row == std::end(kImages) ? nullptr : row;
 }
 

@@ -22,8 +22,8 @@ const ImageRow* known_image(std::string_view image);
 // `command` as it runs in a container of the image, which knows what begins no program.
 std::string completed(const ImageRow& image, const std::string& command);
 
-// Whether a command begins with a program, and is no list of arguments for an entrypoint: it is a path, or one of the
-// interpreters, shells and servers of applications.
+// Whether a command begins with a program, and is no list of arguments for an entrypoint: it is a
+// path, or one of the interpreters, shells and servers of applications.
 bool begins_with_program(std::string_view command);
 
 }  // namespace filibuster::init

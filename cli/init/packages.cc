@@ -43,10 +43,10 @@ std::vector<std::string> commands_of(const std::string& script) {
 // Programs that start scripts of other packages, or several programs side by side.
 bool starts_others(const std::string& command) {
   static constexpr std::string_view kStarters[] = {
-      "concurrently", "npm-run-all", "npm-run-all2", "run-p",  "run-s",    "run-pty", "turbo",
-      "lerna",        "nx",          "lage",         "rush",   "wsrun",    "foreman", "nf",
-      "honcho",       "overmind",    "hivemind",     "moon",   "ultra",    "mprocs",  "stmux",
-      "preconstruct", "docker",      "docker-compose", "podman", "tilt",   "skaffold"};
+      "concurrently", "npm-run-all", "npm-run-all2",   "run-p",  "run-s", "run-pty", "turbo",
+      "lerna",        "nx",          "lage",           "rush",   "wsrun", "foreman", "nf",
+      "honcho",       "overmind",    "hivemind",       "moon",   "ultra", "mprocs",  "stmux",
+      "preconstruct", "docker",      "docker-compose", "podman", "tilt",  "skaffold"};
   std::vector<std::string> words = split(command);
   const auto assigns = [](const std::string& word) { return word.find('=') != std::string::npos; };
   for (const char* const before : {"cross-env", "env", "dotenv", "npx", "exec"}) {
@@ -54,8 +54,8 @@ bool starts_others(const std::string& command) {
       words.erase(words.begin());
   }
   if (words.empty()) return false;
-  const bool starter = std::find(std::begin(kStarters), std::end(kStarters), words[0]) !=
-                       std::end(kStarters);
+  const bool starter =
+      std::find(std::begin(kStarters), std::end(kStarters), words[0]) != std::end(kStarters);
   if (starter) return true;
   const bool packages = words[0] == "npm" || words[0] == "pnpm" || words[0] == "yarn";
   if (!packages) return false;
@@ -80,9 +80,9 @@ std::string script_of(const std::string& command) {
 // "start:dev" is "start" in another way, and no program beside it.
 bool is_variant(const std::string& script) {
   static constexpr std::string_view kVariants[] = {
-      "dev",  "development", "debug", "prod", "production", "watch", "test",   "tests",
+      "dev",  "development", "debug", "prod",  "production", "watch", "test",    "tests",
       "ci",   "local",       "e2e",   "build", "docker",     "win",   "windows", "staging",
-      "live", "verbose",     "clean", "mock", "mocks",      "all",   "inspect", "profile"};
+      "live", "verbose",     "clean", "mock",  "mocks",      "all",   "inspect", "profile"};
   const size_t colon = script.find(':');
   const std::string rest = colon == std::string::npos ? "" : script.substr(colon + 1);
   const std::string word = rest.substr(0, rest.find(':'));
@@ -149,7 +149,8 @@ class Packages {
       const auto text = read_(folder + "/package.json");
       if (!text || is_nested_too_deep(*text)) continue;
       const Json package = Json::parse(*text, nullptr, false);
-      if (package.is_object()) add(folder, package, std::filesystem::path(folder).filename().string());
+      if (package.is_object())
+        add(folder, package, std::filesystem::path(folder).filename().string());
     }
   }
 
@@ -163,14 +164,16 @@ class Packages {
     out.directory = folder;
     if (out.redis || out.left_alone) return out;
     // The script itself, not `npm run`: npm's own process would stand between.
-    out.command = command.starts_with("node ") ? "exec " + command
-                                               : "exec npm exec --offline -c " + shell_word(command);
+    out.command = command.starts_with("node ")
+                      ? "exec " + command
+                      : "exec npm exec --offline -c " + shell_word(command);
     out.env["PORT"] = "${port:" + name + "}";
     out.any_port = true;
     return out;
   }
 
-  // One star stands for the folders of a folder; of what is deeper, only "**" at the end is looked at, two levels of it.
+  // One star stands for the folders of a folder; of what is deeper, only "**" at the end is looked
+  // at, two levels of it.
   void add_matching(const std::string& pattern, std::vector<std::string>* out) {
     const size_t star = pattern.find('*');
     const size_t slash = star == 0 ? std::string::npos : pattern.rfind('/', star);

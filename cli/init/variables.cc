@@ -7,8 +7,12 @@
 namespace filibuster::init {
 namespace {
 
-bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool is_in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool begins_name(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+bool is_in_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
 size_t end_of_name(std::string_view text, size_t at) {
   if (at == text.size() || !begins_name(text[at])) return at;
@@ -32,7 +36,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// What stands between double quotes: \n, \" and \\ are one character each; a `\$` is left to stand for `$`.
+// What stands between double quotes: \n, \" and \\ are one character each; a `\$` is left to stand
+// for `$`.
 std::string unescaped(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -11,8 +11,9 @@
 
 namespace filibuster::init {
 
-// Puts values in the place of $NAME, ${NAME}, ${NAME:-otherwise}, ${NAME-otherwise}, ${NAME:+instead}, ${NAME+instead},
-// ${NAME:?message} and ${NAME?message}, and `$` in the place of `$$` (compose-spec, 'Interpolation'). A text in braces may hold
+// Puts values in the place of $NAME, ${NAME}, ${NAME:-otherwise}, ${NAME-otherwise},
+// ${NAME:+instead}, ${NAME+instead}, ${NAME:?message} and ${NAME?message}, and `$` in the place of
+// `$$` (compose-spec, 'Interpolation'). A text in braces may hold
 // variables itself. What is none of these stays as it is.
 class Interpolator {
  public:
@@ -24,7 +25,8 @@ class Interpolator {
   // Variables that have no value and no default, and count as empty; what ${NAME:?message} says.
   const std::set<std::string>& unset() const { return unset_; }
   const std::map<std::string, std::string>& required() const { return required_; }
-  // The values are longer than those of any real file: variables that hold each other twice grow without an end.
+  // The values are longer than those of any real file: variables that hold each other twice grow
+  // without an end.
   bool too_long() const { return written_ > kLongest; }
 
  private:
@@ -40,8 +42,8 @@ class Interpolator {
   size_t written_ = 0;
 };
 
-// Lines KEY=VALUE of a `.env` file or an env_file. A value is as it stands between single quotes; elsewhere it may hold variables:
-// those that `values` knows, and those of earlier lines.
+// Lines KEY=VALUE of a `.env` file or an env_file. A value is as it stands between single quotes;
+// elsewhere it may hold variables: those that `values` knows, and those of earlier lines.
 void add_variables(std::string_view text, const ReadVariable& variable,
                    std::map<std::string, std::string>* out);
 

@@ -63,7 +63,8 @@ TEST(Entrypoint, OfTheUsualImagesIsKnown) {
       {"FROM gcr.io/distroless/static:nonroot\nCMD [\"./a\"]", "exec ./a"},
       {"FROM cgr.dev/chainguard/node:latest\nCMD [\"a.js\"]", "exec node a.js"},
       {"FROM docker.io/library/node:20-alpine\nCMD [\"a.js\"]", "exec node a.js"},
-      {"FROM node\nCMD [\"--enable-source-maps\", \"a.js\"]", "exec node --enable-source-maps a.js"},
+      {"FROM node\nCMD [\"--enable-source-maps\", \"a.js\"]",
+       "exec node --enable-source-maps a.js"},
       {"FROM node\nCMD [\"npm\", \"start\"]", "exec npm start"},
       {"FROM php:8-cli\nCMD [\"-S\", \"0.0.0.0:80\"]", "exec php -S 0.0.0.0:${port:a}"},
       {"FROM php:8.3-apache\nCOPY . /var/www", "exec apache2-foreground"},
@@ -82,17 +83,18 @@ TEST(Entrypoint, ThatIsNotKnownIsNamed) {
   const Files argument = {{"Dockerfile", "FROM example.org/ours:3\nCMD [\"listen\", \"80\"]"}};
   const std::string remarks =
       remarks_of(drafted("services:\n  a: {build: ., ports: [80]}\n", argument));
-  EXPECT_NE(remarks.find("'a' runs `listen 80`, which may be an argument of the entrypoint that its "
-                         "base image example.org/ours:3 brings"),
-            std::string::npos)
+  EXPECT_NE(
+      remarks.find("'a' runs `listen 80`, which may be an argument of the entrypoint that its "
+                   "base image example.org/ours:3 brings"),
+      std::string::npos)
       << remarks;
-  for (const char* const known : {"FROM example.org/ours:3\nCMD [\"./serve\"]",
-                                  "FROM example.org/ours:3\nCMD python3.11 a.py",
-                                  "FROM example.org/ours:3\nENTRYPOINT [\"listen\"]",
-                                  "FROM debian:12\nCMD [\"listen\"]"})
-    EXPECT_EQ(remarks_of(drafted("services:\n  a: {build: ., ports: [80]}\n",
-                                 {{"Dockerfile", known}})),
-              "")
+  for (const char* const known :
+       {"FROM example.org/ours:3\nCMD [\"./serve\"]",
+        "FROM example.org/ours:3\nCMD python3.11 a.py",
+        "FROM example.org/ours:3\nENTRYPOINT [\"listen\"]", "FROM debian:12\nCMD [\"listen\"]"})
+    EXPECT_EQ(
+        remarks_of(drafted("services:\n  a: {build: ., ports: [80]}\n", {{"Dockerfile", known}})),
+        "")
         << known;
   const std::string none = remarks_of(
       drafted("services:\n  a: {build: .}\n", {{"Dockerfile", "FROM example.org/ours:3"}}));
@@ -135,11 +137,11 @@ TEST(Command, IsTheEntrypointAndThenTheCommand) {
 }
 
 TEST(Dockerfile, SaysPortsAndVariables) {
-  const auto json = compose(
-      "services:\n  a: {build: {context: ., args: [\"PORT=81\"]}}\n",
-      {{"Dockerfile",
-        "FROM debian\nARG PORT=80\nARG NAME=shop\nENV ADMIN=${PORT} PATH=/opt/bin:$PATH\n"
-        "ENV TITLE=\"My $NAME\"\nEXPOSE $PORT 53/udp\nCMD [\"./a\"]\n"}});
+  const auto json =
+      compose("services:\n  a: {build: {context: ., args: [\"PORT=81\"]}}\n",
+              {{"Dockerfile",
+                "FROM debian\nARG PORT=80\nARG NAME=shop\nENV ADMIN=${PORT} PATH=/opt/bin:$PATH\n"
+                "ENV TITLE=\"My $NAME\"\nEXPOSE $PORT 53/udp\nCMD [\"./a\"]\n"}});
   const auto& a = json["services"][0];
   EXPECT_EQ(a["ports"]["a"], 81);
   EXPECT_EQ(a["env"], (nlohmann::json{{"ADMIN", "81"}, {"TITLE", "My shop"}}));
@@ -148,8 +150,8 @@ TEST(Dockerfile, SaysPortsAndVariables) {
 TEST(Servers, ThatSpeakRedisAreRedis) {
   for (const char* const image :
        {"redis", "redis:7-alpine", "redis/redis-stack-server", "bitnami/redis:7", "valkey/valkey:9",
-        "ghcr.io/valkey-io/valkey:9", "eqalpha/keydb", "docker.dragonflydb.io/dragonflydb/dragonfly",
-        "localhost:5000/redis@sha256:abc"}) {
+        "ghcr.io/valkey-io/valkey:9", "eqalpha/keydb",
+        "docker.dragonflydb.io/dragonflydb/dragonfly", "localhost:5000/redis@sha256:abc"}) {
     const auto json = compose("services:\n  s: {image: '" + std::string(image) + "'}\n");
     EXPECT_EQ(json["services"][0].value("protocol", ""), "redis") << image;
   }
@@ -208,34 +210,34 @@ services:
 )");
   const auto& ad = json["services"][0];
   EXPECT_EQ(ad["command"], "exec ad");
-  EXPECT_EQ(ad["env"], (nlohmann::json{
-                           {"OTEL_SERVICE_NAME", "ad"},
-                           {"DATABASE", "db"},
-                           {"EventBusConnection", "127.0.0.1"},
-                           {"DB", "Server=127.0.0.1;Port=5432;Database=db"},
-                           {"DSN", "host=127.0.0.1 user=x"},
-                           {"JDBC", "jdbc:postgresql://127.0.0.1:${port:db}/shop"},
-                           {"TWO",
-                            "http://127.0.0.1:${port:cart}/a,http://127.0.0.1:${port:cart}/b"},
-                           {"THIRD", "http://cart-extra/x"},
-                           {"ALIAS", "127.0.0.1:${port:cart}"},
-                           {"ASPNETCORE_URLS", "http://*:${port:ad}"},
-                           {"AD_PORT", "${port:ad}"},
-                           {"MAPS_HOST", "maps"},
-                           {"MAPS_PORT", "8080"},
-                           {"CART_ADMIN_HOST", "127.0.0.1"}}));
+  EXPECT_EQ(
+      ad["env"],
+      (nlohmann::json{{"OTEL_SERVICE_NAME", "ad"},
+                      {"DATABASE", "db"},
+                      {"EventBusConnection", "127.0.0.1"},
+                      {"DB", "Server=127.0.0.1;Port=5432;Database=db"},
+                      {"DSN", "host=127.0.0.1 user=x"},
+                      {"JDBC", "jdbc:postgresql://127.0.0.1:${port:db}/shop"},
+                      {"TWO", "http://127.0.0.1:${port:cart}/a,http://127.0.0.1:${port:cart}/b"},
+                      {"THIRD", "http://cart-extra/x"},
+                      {"ALIAS", "127.0.0.1:${port:cart}"},
+                      {"ASPNETCORE_URLS", "http://*:${port:ad}"},
+                      {"AD_PORT", "${port:ad}"},
+                      {"MAPS_HOST", "maps"},
+                      {"MAPS_PORT", "8080"},
+                      {"CART_ADMIN_HOST", "127.0.0.1"}}));
 }
 
 TEST(Ports, OneNumberIsNeverListedTwice) {
-  const auto json = compose(R"(
+  const auto json = compose(
+      R"(
 services:
   a: {build: ., command: ./a, ports: [80, 9000]}
   b: {build: ., command: ./b, ports: [81, 9000]}
   c: {image: example.org/c, ports: [82, 80]}
   d: {build: d, ports: [80]}
 )",
-                            {{"d/Dockerfile",
-                              "FROM mcr.microsoft.com/dotnet/aspnet:8.0\nCMD [\"dotnet\", \"d.dll\"]"}});
+      {{"d/Dockerfile", "FROM mcr.microsoft.com/dotnet/aspnet:8.0\nCMD [\"dotnet\", \"d.dll\"]"}});
   EXPECT_EQ(json["services"][0]["ports"].size(), 2u);
   EXPECT_EQ(json["services"][1]["ports"], (nlohmann::json{{"b", 81}}));
   EXPECT_EQ(json["services"][2]["ports"], (nlohmann::json{{"c", 82}}));
@@ -313,15 +315,15 @@ TEST(Compose, ProfilesThatNobodyAsksForAreLeftOut) {
 }
 
 TEST(Compose, PathsOfContainersAreNamed) {
-  for (const auto& [command, named] : std::map<std::string, bool>{
-           {"java -jar /app.jar", true},
-           {"/entrypoint.sh a", true},
-           {"sh -c 'exec /srv/a'", true},
-           {"sh -c 'a > /etc/a.conf'", true},
-           {"/bin/sh -c /usr/bin/env", false},
-           {"./a http://b/c d/e", false}}) {
-    const std::string remarks =
-        remarks_of(drafted("services:\n  a: {build: ., ports: [80], command: \"" + command + "\"}\n"));
+  for (const auto& [command, named] :
+       std::map<std::string, bool>{{"java -jar /app.jar", true},
+                                   {"/entrypoint.sh a", true},
+                                   {"sh -c 'exec /srv/a'", true},
+                                   {"sh -c 'a > /etc/a.conf'", true},
+                                   {"/bin/sh -c /usr/bin/env", false},
+                                   {"./a http://b/c d/e", false}}) {
+    const std::string remarks = remarks_of(
+        drafted("services:\n  a: {build: ., ports: [80], command: \"" + command + "\"}\n"));
     EXPECT_EQ(remarks.find("a path of its container") != std::string::npos, named) << command;
   }
 }

@@ -21,7 +21,9 @@ inline ReadFile files(Files all) {
     return found == all.end() ? std::nullopt : std::optional(found->second);
   };
 }
-inline ReadVariable variables(Files all) { return files(std::move(all)); }
+inline ReadVariable variables(Files all) {
+  return files(std::move(all));
+}
 
 // The configuration is valid, and is what the command reads.
 inline nlohmann::json written(const Draft& draft) {

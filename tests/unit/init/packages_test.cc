@@ -55,10 +55,11 @@ TEST(Package, ScriptsThatStartAreServices) {
 TEST(Package, AScriptThatOnlyStartsTheOthersIsNone) {
   for (const char* const start :
        {"concurrently npm:start:*", "concurrently 'npm run start:api' 'npm run start:web'",
-        "npm-run-all -p start:*", "run-p start:**", "npx turbo run start", "lerna run start --parallel",
-        "nx run-many -t start", "cross-env NODE_ENV=production concurrently a b",
-        "npm run start:api & npm run start:web", "npm start --workspaces", "pnpm -r start",
-        "yarn workspaces run start", "pnpm --filter=web start", "docker compose up", "nf start"}) {
+        "npm-run-all -p start:*", "run-p start:**", "npx turbo run start",
+        "lerna run start --parallel", "nx run-many -t start",
+        "cross-env NODE_ENV=production concurrently a b", "npm run start:api & npm run start:web",
+        "npm start --workspaces", "pnpm -r start", "yarn workspaces run start",
+        "pnpm --filter=web start", "docker compose up", "nf start"}) {
     const std::string text = R"({"name": "all", "scripts": {"start": ")" + std::string(start) +
                              R"(", "start:api": "node api.js", "start:web": "next start"}})";
     EXPECT_EQ(names(text), "api web") << start;
@@ -69,8 +70,9 @@ TEST(Package, AScriptThatOnlyStartsTheOthersIsNone) {
                              R"(", "start:dev": "node dev.js", "start:prod": "node p.js"}})";
     EXPECT_EQ(names(text), "all") << start;
   }
-  EXPECT_NE(names(R"({"scripts": {"start": "turbo run start"}})").find("only starts other programs"),
-            std::string::npos);
+  EXPECT_NE(
+      names(R"({"scripts": {"start": "turbo run start"}})").find("only starts other programs"),
+      std::string::npos);
 }
 
 TEST(Package, WorkspacesAreThoseOfTheirPatterns) {
@@ -84,7 +86,8 @@ TEST(Package, WorkspacesAreThoseOfTheirPatterns) {
   EXPECT_EQ(names(R"({"workspaces": {"packages": ["./deep/**"]}})", all), "b");
   EXPECT_EQ(names(R"({"workspaces": ["deep/*/b", "apps/api"]})", all), "b api");
   Files pnpm = all;
-  pnpm["pnpm-workspace.yaml"] = "packages:\n  - \"apps/*\"\n  - '!apps/docs' # none\nother:\n  - deep/**\n";
+  pnpm["pnpm-workspace.yaml"] =
+      "packages:\n  - \"apps/*\"\n  - '!apps/docs' # none\nother:\n  - deep/**\n";
   EXPECT_EQ(names("{}", pnpm), "api");
   Files lerna = all;
   lerna["lerna.json"] = R"({"packages": ["deep/*/*"]})";

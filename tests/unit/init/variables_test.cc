@@ -36,7 +36,8 @@ TEST(Variables, ThatHaveNoValueAreNamed) {
   Interpolator values(variables({{"EMPTY", ""}}));
   EXPECT_EQ(values("$A-${B}-${C:-c}-${D:?say it}-${EMPTY:?}-${EMPTY}"), "--c---");
   EXPECT_EQ(values.unset(), (std::set<std::string>{"A", "B"}));
-  EXPECT_EQ(values.required(), (std::map<std::string, std::string>{{"D", "say it"}, {"EMPTY", ""}}));
+  EXPECT_EQ(values.required(),
+            (std::map<std::string, std::string>{{"D", "say it"}, {"EMPTY", ""}}));
 }
 
 TEST(Variables, ThatHoldEachOtherDoNotGrowWithoutEnd) {
@@ -105,9 +106,9 @@ services:
   const auto& ad = json["services"][0];
   EXPECT_EQ(ad["command"], "exec ./ad --port ${port:ad} --price '5$'");
   EXPECT_EQ(ad["directory"], "src/ad");
-  EXPECT_EQ(ad["env"], (nlohmann::json{{"AD_PORT", "${port:ad}"},
-                                       {"STORE_ADDR", "127.0.0.1:${port:store}"},
-                                       {"X", "x"}}));
+  EXPECT_EQ(ad["env"],
+            (nlohmann::json{
+                {"AD_PORT", "${port:ad}"}, {"STORE_ADDR", "127.0.0.1:${port:store}"}, {"X", "x"}}));
   EXPECT_EQ(ad["ready"]["http"], "/health");
   EXPECT_EQ(json["services"][1]["protocol"], "redis");
 }
