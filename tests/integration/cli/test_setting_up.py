@@ -31,6 +31,30 @@ def test_a_compose_application_is_explored_as_it_is(tmp_path):
     assert again.returncode == 2 and "--force" in again.stderr, again
 
 
+def test_a_repository_with_dockerfiles_and_a_dot_env_is_explored_as_it_is(tmp_path):
+    """Its context is the repository, its values come from `.env`, which uses its own, and the base image brings the interpreter."""
+    by_name = {row["name"]: row["command"].removeprefix("exec ") for row in (relay("back"), relay("front", "back"))}
+    (tmp_path / ".env").write_text("SRC=./src\nBACK_PORT=8080 # inside\nBACK_ADDR=back:${BACK_PORT}\nBACK_URL=\"http://$BACK_ADDR\"\n")
+    lines = ["services:"]
+    for name in ("back", "front"):
+        words = by_name[name].replace("${port:%s}" % name, "8080").replace("http://127.0.0.1:${port:back}", "${BACK_URL}")
+        folder = tmp_path / "src" / name
+        folder.mkdir(parents=True)
+        (folder / "here").write_text(name)
+        # Its folder is that of its Dockerfile, or `grep` fails.
+        script = "grep -q " + name + " here && exec " + words
+        (folder / "Dockerfile").write_text("FROM gcr.io/distroless/static\nCOPY . /\nENTRYPOINT [\"/bin/sh\"]\n")
+        lines += [f"  {name}:", "    build: {context: ., dockerfile: \"${SRC}/" + name + "/Dockerfile\"}",
+                  f"    command: {json.dumps(['-c', script])}", '    ports: ["${BACK_PORT}"]']
+    (tmp_path / "compose.yaml").write_text("\n".join(lines) + "\n")
+    made = command("init", "-c", "shop.json", directory=tmp_path)
+    assert made.returncode == 0 and "wrote shop.json" in made.stderr, made
+    checked = command("config", "check", "shop.json", directory=tmp_path)
+    assert checked.returncode == 0, checked
+    run = command("run", "--quiet", "-c", "shop.json", directory=tmp_path)
+    assert run.returncode == 1 and "front -> back" in run.stdout, run
+
+
 def test_nothing_to_begin_with_is_a_mistake_of_usage(tmp_path):
     made = command("init", directory=tmp_path)
     assert made.returncode == 2 and "compose.yaml" in made.stderr and "--listening" in made.stderr, made
