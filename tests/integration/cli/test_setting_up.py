@@ -1,6 +1,9 @@
 """What comes before the first run: `init`, `config check`, completion."""
+import ctypes
+import errno
 import json
 import os
+import struct
 import subprocess
 
 from conftest import FILIBUSTER
@@ -76,6 +79,24 @@ def test_faults_of_the_command_line_say_what_they_replace(project):
                                             faults=[{"on": {"service": "back"}, "inject": ["503"]}]))
     run = project.filibuster("run", "--fault", "503")
     assert "warning: --fault takes the place of the rule in 'faults' of filibuster.json" in run.errors, run
+
+
+def refuse_pidfd_open():
+    """A filter of system calls of this process and of what it starts, as a container's runtime installs it (seccomp(2))."""
+    pidfd_open, load, jump_if_equal, give = 434, 0x20, 0x15, 0x06
+    rows = [(load, 0, 0, 0), (jump_if_equal, 0, 1, pidfd_open), (give, 0, 0, 0x00050000 | errno.EPERM), (give, 0, 0, 0x7FFF0000)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+    program = struct.pack("HxxxxxxP", len(rows), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, set_seccomp, filter_mode = 38, 22, 2
+    assert libc.prctl(no_new_privileges, 1, 0, 0, 0) == 0 and libc.prctl(set_seccomp, filter_mode, program) == 0, ctypes.get_errno()
+
+
+def test_a_sandbox_that_refuses_pidfd_open_is_named(project):
+    project.write("filibuster.json", config([relay("back")], [{"name": "home", "command": f"{PROBE} 200 {url('back')}"}]))
+    run = subprocess.run([str(FILIBUSTER), "run"], cwd=project.directory, capture_output=True, text=True, timeout=120, preexec_fn=refuse_pidfd_open)
+    assert run.returncode == 3 and "pidfd_open is refused here: Operation not permitted" in run.stderr, run
+    assert "seccomp=unconfined" in run.stderr, run
 
 
 def test_bash_completes_verbs_options_and_files(tmp_path):
