@@ -87,6 +87,14 @@ int serve(const DaemonOptions& options) {
          SIG_IGN);  // a write beyond the file size limit then fails, and the error is reported
   const int signals = signalfd(-1, &ends, SFD_CLOEXEC);
   const int shutdown = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  // Without it no process can be watched: each client would look as if it were gone.
+  if (const int own = pidfd_open(getpid(), 0); own >= 0) {
+    close(own);
+  } else {
+    return complain(std::string("pidfd_open is refused here: ") + std::strerror(errno) +
+                    "; it needs Linux 5.3, and a sandbox has to allow it (for Docker: a newer "
+                    "version, or --security-opt seccomp=unconfined)");
+  }
   const pid_t parent = getppid();
   const int client = options.exit_with_client && parent > 1 ? pidfd_open(parent, 0) : -1;
 
