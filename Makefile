@@ -66,7 +66,7 @@ CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lpthread
 # What `run --coverage` brings into services, and what reads their data at the end.
 COVERAGE_DIR   := $(BUILD)/lib/filibuster/coverage
 COVERAGE_FILES := $(addprefix $(COVERAGE_DIR)/,python/sitecustomize.py python_report.py node_flush.cjs node_report.cjs gcov_flush.so jacoco_report.jar)
-BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(BUILD)/lib/filibuster/filibuster-proxy $(COVERAGE_FILES)
+BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(addprefix $(BUILD)/lib/filibuster/,filibuster-proxy filibuster-host) $(COVERAGE_FILES)
 
 .PHONY: all
 all: $(BINARIES) attach $(BUILD)/lib/filibuster/report.html compile_commands.json  ## build everything
@@ -198,6 +198,11 @@ $(BUILD)/bin/filibuster: $(call objects,cli/main.cc) $(BUILD)/lib/libcli.a $(BUI
 $(BUILD)/lib/filibuster/filibuster-proxy: $(call objects,daemon/proxy/main.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(NGHTTP2)
+
+# Without the C library's own start of programs: see there.
+$(BUILD)/lib/filibuster/filibuster-host: cli/host.c preload/os/old_glibc.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -I. -Wall -Wextra -Werror -nostartfiles -o $@ $< -Wl,--no-as-needed -l:libdl.so.2
 
 # One unit test program for each folder of tests/unit. Sanitizers keep all that is linked, 200 MB a program: there most folders share one.
 UNIT_LIBS_bpf := -lcapstone
