@@ -314,6 +314,7 @@ test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread
 
 include bpf/build.mk
 include tests/programs.mk
+include make/release.mk
 include tests/go.mk
 include tests/check.mk
 include tests/vm.mk
