@@ -127,6 +127,7 @@ int serve(const DaemonOptions& options) {
 
 int main(int argc, char** argv) {
   filibuster::open_standard_descriptors();
+  filibuster::take_name("filibusterd");
   filibuster::DaemonOptions options;
   CLI::App app("The daemon of Filibuster: explores tests, injects faults, keeps the results.",
                "filibusterd");

@@ -46,7 +46,7 @@ for library in "${libraries[@]}"; do
   install -m644 "$library" "$packed/$(basename "$library")"
 done
 chmod 755 "$packed/$loader"
-for needs in "$packed"/filibuster* "$packed/libClp.so.1"; do
+for needs in "$packed"/filibuster* "$packed/libClp.so.1" "$tree/lib/libfilibuster.so"; do
   found=$("$packed/$loader" --inhibit-cache --library-path "$packed" --list "$needs") || { echo "tarball: $needs: $found" >&2; exit 1; }
   if foreign=$(grep '=> /' <<< "$found" | grep -vF "=> $packed/"); then echo "tarball: not packed: $foreign" >&2; exit 1; fi
 done

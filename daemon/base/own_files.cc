@@ -1,5 +1,7 @@
 #include "daemon/base/own_files.h"
 
+#include <sys/prctl.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -18,6 +20,10 @@ std::string own_directory() {
   if (folder.filename() == "packed" && is_loader_of_glibc(executable.native()))
     return (folder.parent_path().parent_path().parent_path() / "bin").string();
   return folder.string();
+}
+
+void take_name(const char* program) {
+  prctl(PR_SET_NAME, program);
 }
 
 std::string preload_path() {

@@ -9,6 +9,9 @@ namespace filibuster {
 // launcher starts the loader that lies beside them, and its path is /proc/self/exe (packaging/launcher.c).
 std::string own_directory();
 
+// Names this process for `ps` and `pgrep`: it would have the loader's name there.
+void take_name(const char* program);
+
 // libfilibuster.so: FILIBUSTER_PRELOAD, else that of the build or of the place of installation.
 std::string preload_path();
 

@@ -23,7 +23,7 @@ def tree(tmp_path_factory):
 
 def test_an_application_is_explored_and_a_finding_replayed_from_a_folder_with_blanks(tree, tmp_path):
     # The test notes what it and its services get, and asks whether it meets a fault, as it would from a shell.
-    asks = f"env > env; cat /proc/self/maps > maps; {PROBE} 200 {url('front')}; status=$?; filibuster was-fault-injected; echo $? >> asked; exit $status"
+    asks = f"env > env; cat /proc/$PPID/comm >> parent; cat /proc/self/maps > maps; {PROBE} 200 {url('front')}; status=$?; filibuster was-fault-injected; echo $? >> asked; exit $status"
     back = relay("back")
     back["command"] = "env > env_of_back; cat /proc/self/maps > maps_of_back; " + back["command"]
     (tmp_path / "filibuster.json").write_text(json.dumps(config([back, relay("front", "back")], [{"name": "home", "command": asks}])))
@@ -32,6 +32,7 @@ def test_an_application_is_explored_and_a_finding_replayed_from_a_folder_with_bl
     run = subprocess.run([tree / "bin/filibuster", "run"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert run.returncode == 1 and "front -> back" in run.stdout, run
     assert "filibuster, which" not in (tmp_path / ".filibuster/report.json").read_text(), "a launcher is taken for a service"
+    assert (tmp_path / "parent").read_text().split()[0] == "filibusterd"
     # 0: yes, 1: no; the first execution is the reference.
     answers = (tmp_path / "asked").read_text().split()
     assert answers[0] == "1" and set(answers) == {"0", "1"}, answers
@@ -48,9 +49,9 @@ def test_an_application_is_explored_and_a_finding_replayed_from_a_folder_with_bl
 
 def test_the_programs_need_no_library_of_the_host(tree):
     packed = tree / "lib/filibuster/packed"
-    # A library that only the host has, and one that does not fit.
-    for program in ("filibuster", "filibusterd", "filibuster-proxy"):
-        listed = subprocess.run([packed / "ld-linux-x86-64.so.2", "--inhibit-cache", "--library-path", packed, "--list", packed / program],
+    # libfilibuster.so is preloaded into filibuster-proxy, and into a command that a test starts.
+    for program in (packed / "filibuster", packed / "filibusterd", packed / "filibuster-proxy", tree / "lib/libfilibuster.so"):
+        listed = subprocess.run([packed / "ld-linux-x86-64.so.2", "--inhibit-cache", "--library-path", packed, "--list", program],
                                 capture_output=True, text=True, timeout=60, check=True).stdout
         libraries = [line.split(" => ")[1] for line in listed.splitlines() if " => " in line]
         assert libraries and all(library.startswith(f"{packed}/") for library in libraries), listed
