@@ -285,7 +285,7 @@ demo: demo-deps  ## explore an example that has a bug; shows the finding and its
 	@BUILD=$(BUILD) sh corpus/demo.sh
 # No more than the demonstration runs. The page comes first: its packages come from the network while others compile.
 DEMO_OBJ := $(PRELOAD_OBJ) $(call objects,$(DAEMON_SRC) $(CLI_SRC) $(ANALYSIS_SRC) daemon/main.cc cli/main.cc)
-demo-built: $(BUILD)/lib/filibuster/report.html $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(BUILD)/bin/filibuster
+demo-built: $(BUILD)/lib/filibuster/report.html $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(BUILD)/lib/filibuster/filibuster-host $(BUILD)/bin/filibuster
 test: test-deps  ## install what is missing, build, run the tests: every behaviour once
 	@$(MAKE) --no-print-directory $(SUBJOBS) all run-unit corpus test-programs
 	@$(MAKE) --no-print-directory run-tests

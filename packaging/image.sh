@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$1 suite=$2 mirror=${3:-http://deb.debian.org/debian}
-version=$(sed -n 's/.*kVersion\[\] = "\(.*\)".*/\1/p' core/version.h)
+version=$(packaging/version.sh)
 own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 image=$out/filibuster-$version-image-$suite.tar

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 PATH=$PATH:/usr/sbin:/sbin  # ldconfig
 out=$1 build=${BUILD:-build}
 [ "$(uname -m)" = x86_64 ] || { echo "tarball: for x86-64 only" >&2; exit 3; }
-version=$(sed -n 's/.*kVersion\[\] = "\(.*\)".*/\1/p' core/version.h)
+version=$(packaging/version.sh)
 name=filibuster-$version-linux-x86_64
 tree=$out/$name
 helpers=$tree/lib/filibuster

@@ -10,7 +10,7 @@ from conftest import BUILD, REPOSITORY
 from small_apps import PROBE, config, relay, url
 
 INSTALLED = """
-    bin/filibuster bin/filibusterd lib/libfilibuster.so lib/filibuster/node.cjs lib/filibuster/filibuster-proxy
+    bin/filibuster bin/filibusterd lib/libfilibuster.so lib/filibuster/node.cjs lib/filibuster/filibuster-proxy lib/filibuster/filibuster-host
     share/filibuster/filibuster_predicates.py share/filibuster/filibuster_predicates.h
     share/filibuster/filibuster_predicates.cjs share/filibuster/FilibusterPredicates.java share/filibuster/filibuster_pytest.py share/filibuster/filibuster.schema.json
     share/filibuster/schema/report.schema.json share/filibuster/schema/counterexample.schema.json
@@ -54,9 +54,12 @@ def test_the_debian_packages_hold_what_each_place_needs(tmp_path):
     out = tmp_path / "deb"
     subprocess.run([str(REPOSITORY / "packaging/deb.sh"), str(out)], check=True, env={**os.environ, "BUILD": str(BUILD)}, timeout=300,
                    stdout=subprocess.DEVNULL)
+    version = subprocess.run([REPOSITORY / "packaging/version.sh"], capture_output=True, text=True, check=True).stdout.strip()
+    manual = (REPOSITORY / "docs/ci.md").read_text()
     names = {}
     for package in out.glob("*.deb"):
         listing = subprocess.run(["dpkg-deb", "-c", str(package)], check=True, capture_output=True, text=True, timeout=60).stdout
+        assert f"`{package.name.replace(version, 'VERSION')}`" in manual
         name = package.name.split("_")[0]
         names[name] = {line.split()[5].lstrip(".") for line in listing.splitlines() if not line.startswith("d")}
         field = subprocess.run(["dpkg-deb", "-f", str(package), "Depends"], check=True, capture_output=True, text=True, timeout=60).stdout

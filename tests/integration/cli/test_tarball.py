@@ -1,9 +1,14 @@
 """The tarball of a release runs from any folder, by the loader and the libraries that are packed in it, and nothing that it starts
 sees any of them. What other distributions make of it: tests/release/roots.py."""
+import functools
+import hashlib
+import http.server
 import json
 import os
+import re
 import shutil
 import subprocess
+import threading
 
 import pytest
 
@@ -77,3 +82,46 @@ def test_a_launcher_finds_its_folder_by_a_link_and_says_where_it_cannot_be(tree,
     (colon / "lib").symlink_to(tree / "lib")
     run = subprocess.run([colon / "bin/filibuster", "--version"], capture_output=True, text=True, timeout=60)
     assert run.returncode == 3 and "without ':'" in run.stderr, run
+
+
+def blocks(language):
+    """The blocks of docs/ci.md, without what indents their lines."""
+    text = (REPOSITORY / "docs/ci.md").read_text()
+    return [[line.strip().removeprefix("- ") for line in block.splitlines()]
+            for block in re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)]
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not there: the recipe to download a release was not run")
+def test_the_recipe_to_download_a_release_leads_to_a_command_that_runs(tree, tmp_path):
+    version = subprocess.run([REPOSITORY / "packaging/version.sh"], capture_output=True, text=True, check=True).stdout.strip()
+    release = tmp_path / "releases" / f"v{version}"
+    release.mkdir(parents=True)
+    archive = release / f"{tree.name}.tar.gz"  # the name that packaging/tarball.sh gives it
+    subprocess.run(["tar", "-C", tree.parent, "-I", "gzip -1", "-cf", archive, tree.name], check=True, timeout=120)
+    # Of files that are not downloaded there are sums, too.
+    (release / "SHA256SUMS").write_text(f"{'0' * 64}  filibuster_{version}_amd64.deb\n{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.name}\n")
+    (recipe,) = blocks("sh")
+    serves = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path / "releases")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serves) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        home = tmp_path / "home"
+        home.mkdir()
+        run = subprocess.run(["sh", "-euc", "\n".join([*recipe, "command -v filibuster", "filibuster --version"])], cwd=home, timeout=120,
+                             capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", "HOME": str(home), "VERSION": version,
+                                                                  "RELEASES": f"http://127.0.0.1:{server.server_port}"})
+        server.shutdown()
+    assert run.returncode == 0, run
+    assert run.stdout.splitlines()[-2] == f"{home}/{tree.name}/bin/filibuster" and version in run.stdout.splitlines()[-1], run
+
+
+def test_the_recipes_of_each_ci_are_the_same_steps():
+    (recipe,) = blocks("sh")
+    download = [line for line in recipe if not line.startswith("export")]
+    jobs = [block for block in blocks("yaml") if any("filibuster run --max-time" in line for line in block)]
+    assert len(jobs) == 2
+    for block in jobs:
+        assert [line for line in block if line in download] == download
+        # No image and no file that nobody has.
+        assert not any("example.com" in line for line in block)
+        version = subprocess.run([REPOSITORY / "packaging/version.sh"], capture_output=True, text=True, check=True).stdout.strip()
+        assert f"VERSION: {version}" in block
