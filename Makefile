@@ -167,7 +167,7 @@ $(BUILD)/lib/filibuster/report.html: $(PAGE)/installed daemon/page/build.mjs dae
 
 $(COVERAGE_DIR)/%.so: daemon/coverage/helpers/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -O2 -Wall -Wextra -Werror -fPIC -shared -o $@ $<
+	$(CC) -std=c11 -O2 -Wall -Wextra -Werror -fPIC -shared -o $@ $< -Wl,--no-as-needed -l:libpthread.so.0
 $(COVERAGE_DIR)/jacoco_report.jar: daemon/coverage/helpers/JacocoReport.java
 	@mkdir -p $(BUILD)/gen/jacoco
 	$(JDK)/bin/javac -nowarn -Xlint:-options -source 11 -target 11 -cp /usr/share/java/org.jacoco.core.jar -d $(BUILD)/gen/jacoco $<

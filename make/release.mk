@@ -8,7 +8,7 @@ RELEASE_PACKAGES := dpkg-dev mmdebstrap
 STATIC        := $(BUILD)/static
 $(STATIC)/launcher: packaging/launcher.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -Os -Wall -Wextra -Werror -Wno-format-truncation -static -o $@ $<
+	$(CC) -std=c11 -Os -Wall -Wextra -Werror -static -o $@ $<
 $(STATIC)/filibuster-bpf: $(BPF_LOADER)
 	@mkdir -p $(@D)
 	$(LINK) -static -o $@ $(call objects,$(BPF_SRC)) $(BUILD)/lib/libcore.a $(BPF_LIBS)

@@ -7,6 +7,7 @@
 // It is static, so that it needs nothing of the host. The libraries are named by an argument of the loader, and by no variable: what
 // the program starts is loaded by the host's loader with the host's libraries. /proc/self/exe of the program is the loader, by
 // which it knows where it is (daemon/base/own_files.h).
+#define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,22 +22,27 @@ static int complain(const char* path, const char* why) {
   return kCannotStart;
 }
 
+static char* path(const char* folder, const char* name) {
+  char* out = NULL;
+  if (asprintf(&out, "%s/%s", folder, name) < 0) exit(complain(name, strerror(ENOMEM)));
+  return out;
+}
+
 int main(int argc, char** argv) {
-  char self[PATH_MAX], packed[PATH_MAX + 64], loader[PATH_MAX + 128], program[2 * PATH_MAX];
+  char self[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
   if (size < 0) return complain("/proc/self/exe", strerror(errno));
   self[size] = '\0';
   char* const name = strrchr(self, '/');
   if (name == NULL) return complain(self, "this is no path");
   *name = '\0';
-  snprintf(packed, sizeof packed, "%s/packed", self);
-  if (access(packed, F_OK) != 0)
-    snprintf(packed, sizeof packed, "%s/../lib/filibuster/packed", self);
+  char* packed = path(self, "packed");
+  if (access(packed, F_OK) != 0) packed = path(self, "../lib/filibuster/packed");
   // The loader takes a list of folders.
   if (strpbrk(packed, ":;") != NULL)
     return complain(packed, "move Filibuster to a folder without ':' and ';' in its path");
-  snprintf(loader, sizeof loader, "%s/ld-linux-x86-64.so.2", packed);
-  snprintf(program, sizeof program, "%s/%s", packed, name + 1);
+  char* const loader = path(packed, "ld-linux-x86-64.so.2");
+  char* const program = path(packed, name + 1);
 
   char** const words = calloc((size_t)argc + 9, sizeof *words);
   if (words == NULL) return complain(program, strerror(errno));
