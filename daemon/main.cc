@@ -18,6 +18,7 @@
 
 #include "core/version.h"
 #include "daemon/api/server.h"
+#include "daemon/base/own_files.h"
 #include "daemon/base/standard_descriptors.h"
 #include "daemon/process/orphans.h"
 #include "daemon/process/pidfd.h"
@@ -35,15 +36,6 @@ struct DaemonOptions {
   int ready_fd = -1;
   bool exit_with_client = false;
 };
-
-std::string preload_path() {
-  if (const char* given = getenv("FILIBUSTER_PRELOAD"); given != nullptr && *given != '\0') {
-    return fs::absolute(given).string();
-  }
-  std::error_code failed;
-  const fs::path executable = fs::read_symlink("/proc/self/exe", failed);
-  return (executable.parent_path().parent_path() / "lib/libfilibuster.so").string();
-}
 
 int complain(const std::string& message) {
   std::cerr << "filibusterd: " << message << "\n";
@@ -143,6 +135,7 @@ int serve(const DaemonOptions& options) {
 
 int main(int argc, char** argv) {
   filibuster::open_standard_descriptors();
+  filibuster::take_name("filibusterd");
   filibuster::DaemonOptions options;
   CLI::App app("The daemon of Filibuster: explores tests, injects faults, keeps the results.",
                "filibusterd");
