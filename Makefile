@@ -66,7 +66,7 @@ CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lpthread
 # What `run --coverage` brings into services, and what reads their data at the end.
 COVERAGE_DIR   := $(BUILD)/lib/filibuster/coverage
 COVERAGE_FILES := $(addprefix $(COVERAGE_DIR)/,python/sitecustomize.py python_report.py node_flush.cjs node_report.cjs gcov_flush.so jacoco_report.jar)
-BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(BUILD)/lib/filibuster/filibuster-proxy $(COVERAGE_FILES)
+BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(addprefix $(BUILD)/lib/filibuster/,filibuster-proxy filibuster-host) $(COVERAGE_FILES)
 
 .PHONY: all
 all: $(BINARIES) attach $(BUILD)/lib/filibuster/report.html compile_commands.json  ## build everything
@@ -167,7 +167,7 @@ $(BUILD)/lib/filibuster/report.html: $(PAGE)/installed daemon/page/build.mjs dae
 
 $(COVERAGE_DIR)/%.so: daemon/coverage/helpers/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -O2 -Wall -Wextra -Werror -fPIC -shared -o $@ $<
+	$(CC) -std=c11 -O2 -Wall -Wextra -Werror -fPIC -shared -o $@ $< -Wl,--no-as-needed -l:libpthread.so.0
 $(COVERAGE_DIR)/jacoco_report.jar: daemon/coverage/helpers/JacocoReport.java
 	@mkdir -p $(BUILD)/gen/jacoco
 	$(JDK)/bin/javac -nowarn -Xlint:-options -source 11 -target 11 -cp /usr/share/java/org.jacoco.core.jar -d $(BUILD)/gen/jacoco $<
@@ -198,6 +198,11 @@ $(BUILD)/bin/filibuster: $(call objects,cli/main.cc) $(BUILD)/lib/libcli.a $(BUI
 $(BUILD)/lib/filibuster/filibuster-proxy: $(call objects,daemon/proxy/main.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(NGHTTP2)
+
+# Without the C library's own start of programs: see there.
+$(BUILD)/lib/filibuster/filibuster-host: cli/host.c preload/os/old_glibc.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -I. -Wall -Wextra -Werror -nostartfiles -o $@ $< -Wl,--no-as-needed -l:libdl.so.2
 
 # One unit test program for each folder of tests/unit. Sanitizers keep all that is linked, 200 MB a program: there most folders share one.
 UNIT_LIBS_bpf := -lcapstone
@@ -280,7 +285,7 @@ demo: demo-deps  ## explore an example that has a bug; shows the finding and its
 	@BUILD=$(BUILD) sh corpus/demo.sh
 # No more than the demonstration runs. The page comes first: its packages come from the network while others compile.
 DEMO_OBJ := $(PRELOAD_OBJ) $(call objects,$(DAEMON_SRC) $(CLI_SRC) $(ANALYSIS_SRC) daemon/main.cc cli/main.cc)
-demo-built: $(BUILD)/lib/filibuster/report.html $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(BUILD)/bin/filibuster
+demo-built: $(BUILD)/lib/filibuster/report.html $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(BUILD)/lib/filibuster/filibuster-host $(BUILD)/bin/filibuster
 test: test-deps  ## install what is missing, build, run the tests: every behaviour once
 	@$(MAKE) --no-print-directory $(SUBJOBS) all run-unit corpus test-programs
 	@$(MAKE) --no-print-directory run-tests
@@ -309,6 +314,7 @@ test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread
 
 include bpf/build.mk
 include tests/programs.mk
+include make/release.mk
 include tests/go.mk
 include tests/check.mk
 include tests/vm.mk

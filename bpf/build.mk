@@ -10,6 +10,7 @@ BPF_MISSING  := $(strip $(if $(BPF_CLANG),,clang-14) $(if $(BPFTOOL),,bpftool) \
 
 BPF_GEN      := $(BUILD)/gen/bpf
 BPF_OBJECTS  := $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c))
+BPF_LIBS     := -lbpf -lelf -lz -lcapstone -lpthread
 BPF_LOADER   := $(BUILD)/lib/filibuster/filibuster-bpf
 
 $(BPF_GEN)/vmlinux.h: $(VMLINUX_BTF)
@@ -26,7 +27,7 @@ $(BUILD)/obj/bpf/loader/objects.o: $(BPF_OBJECTS:%=$(BPF_GEN)/%.skel.h)
 $(BUILD)/obj/bpf/loader/objects.o: CPPFLAGS += -isystem $(BPF_GEN)
 $(BPF_LOADER): $(call objects,$(BPF_SRC)) $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $^ -lbpf -lelf -lz -lcapstone -lpthread
+	$(LINK) -o $@ $^ $(BPF_LIBS)
 
 .PHONY: attach
 ifeq ($(BPF_MISSING),)

@@ -10,6 +10,7 @@
 
 #include "cli/daemon_process.h"
 #include "cli/verb.h"
+#include "daemon/base/own_files.h"
 
 namespace filibuster::cli {
 namespace {

@@ -11,7 +11,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "cli/configuration.h"
+#include "daemon/base/own_files.h"
 
 namespace filibuster::cli {
 namespace {
@@ -171,12 +171,6 @@ uint64_t process_start_time(int64_t pid) {
   return start;
 }
 
-std::string own_directory() {
-  std::error_code failed;
-  const fs::path executable = fs::read_symlink("/proc/self/exe", failed);
-  return failed ? "." : executable.parent_path().string();
-}
-
 std::optional<DaemonAddress> read_daemon_address(const std::string& root) {
   const std::string path = root + "/daemon.json";
   // The file must be this user's: the daemon that it names is sent the configuration.
@@ -196,14 +190,6 @@ std::optional<DaemonAddress> read_daemon_address(const std::string& root) {
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;  // half written, or of another version
   }
-}
-
-std::string preload_path() {
-  if (const char* const given = std::getenv("FILIBUSTER_PRELOAD");
-      given != nullptr && *given != '\0') {
-    return fs::absolute(given).string();
-  }
-  return (fs::path(own_directory()).parent_path() / "lib/libfilibuster.so").string();
 }
 
 Result<void> prepare_root(const std::string& root) {

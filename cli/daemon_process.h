@@ -18,12 +18,6 @@ namespace filibuster::cli {
 // is no such process, or if it has ended.
 uint64_t process_start_time(int64_t pid);
 
-// The directory of this executable.
-std::string own_directory();
-
-// libfilibuster.so, as the daemon finds it: FILIBUSTER_PRELOAD, else build/lib or PREFIX/lib.
-std::string preload_path();
-
 // Makes ROOT if it is not there. The Error says how to name another one.
 Result<void> prepare_root(const std::string& root);
 

@@ -1,23 +1,25 @@
-#include <dlfcn.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/configuration.h"
-#include "cli/daemon_process.h"
 #include "cli/program_check.h"
 #include "cli/verb.h"
 #include "core/program/elf_image.h"
 #include "core/text/shell_word.h"
 #include "core/version.h"
+#include "daemon/base/own_files.h"
 
 namespace filibuster::cli {
 namespace {
@@ -36,27 +38,47 @@ Line check_beside(const char* subject, const std::string& path) {
   return {subject, there ? State::kGood : State::kMissing, there ? path : path + " is not there"};
 }
 
-Line check_glibc() {
+// What a command prints; "" if it cannot be started.
+std::string printed_by(const std::string& command) {
+  FILE* const pipe = popen(command.c_str(), "re");
+  std::string text;
+  char buffer[4096];
+  for (size_t got = 0; pipe != nullptr && (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+    text.append(buffer, got);
+  if (pipe != nullptr) pclose(pipe);
+  return text;
+}
+
+// The lines of filibuster-host (cli/host.c): what the programs of this machine meet.
+std::vector<std::string> lines_of_host() {
+  std::istringstream printed(
+      printed_by(shell_word(helper_path("filibuster-host")) + " 2>/dev/null"));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(printed, line);) lines.push_back(line);
+  return lines;
+}
+
+Line check_glibc(const std::vector<std::string>& host) {
   const Result<std::string> bytes = read_file(preload_path(), kMaxLibrary);
   const auto image = bytes.ok() ? read_elf(bytes.value()) : std::nullopt;
   if (!image) return {"glibc", State::kMissing, "libfilibuster.so cannot be read"};
   const std::string highest = highest_glibc(image->versions);
   std::string text =
       "libfilibuster.so needs GLIBC_" + (highest.empty() ? "(none)" : highest) + " or later";
-  using GetVersion = const char* (*)();
-  void* const found = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
-  if (found != nullptr) text += std::string("; here is ") + reinterpret_cast<GetVersion>(found)();
-  return {"glibc", State::kGood, text};
+  constexpr std::string_view kVersion = "glibc ";
+  if (host.empty() || !host.front().starts_with(kVersion))
+    return {
+        "glibc", State::kMissing,
+        text + "; " + helper_path("filibuster-host") + " does not run, as any program of glibc"};
+  return {"glibc", State::kGood, text + "; here is " + host.front().substr(kVersion.size())};
 }
 
-Line check_libunwind() {
-  void* const library = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) {
+Line check_libunwind(const std::vector<std::string>& host) {
+  if (std::find(host.begin(), host.end(), "libunwind.so.8") == host.end()) {
     return {"libunwind", State::kMissing,
             "libunwind.so.8 was not found: call sites of native programs are not "
             "told apart (Debian: libunwind8)"};
   }
-  dlclose(library);
   return {"libunwind", State::kGood, "libunwind.so.8"};
 }
 
@@ -81,18 +103,12 @@ Line check_kernel() {
 
 // What the loader of eBPF programs says of each feature (bpf/loader/probe.h).
 std::vector<Line> check_bpf() {
-  const std::string program =
-      (std::filesystem::path(preload_path()).parent_path() / "filibuster/filibuster-bpf").string();
+  const std::string program = helper_path("filibuster-bpf");
   if (access(program.c_str(), X_OK) != 0)
     return {{"attach", State::kInformation,
              program + " is not there: services that run already cannot be attached"}};
-  FILE* const pipe = popen((shell_word(program) + " probe 2>/dev/null").c_str(), "re");
-  std::string text;
-  char buffer[4096];
-  for (size_t got = 0; pipe != nullptr && (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
-    text.append(buffer, got);
-  if (pipe != nullptr) pclose(pipe);
-  const auto rows = nlohmann::json::parse(text, nullptr, false);
+  const auto rows =
+      nlohmann::json::parse(printed_by(shell_word(program) + " probe 2>/dev/null"), nullptr, false);
   if (!rows.is_array()) return {{"attach", State::kInformation, program + " probe says nothing"}};
   std::vector<Line> out;
   for (const auto& row : rows) {
@@ -114,14 +130,16 @@ void print_line(const Line& line) {
 
 int check_machine() {
   std::printf("filibuster %s\n", kVersion);
+  const std::vector<std::string> host = lines_of_host();
   bool usable = true;
   const Line needed[] = {check_beside("preload", preload_path()),
-                         check_beside("daemon", own_directory() + "/filibusterd"), check_glibc()};
+                         check_beside("daemon", own_directory() + "/filibusterd"),
+                         check_glibc(host)};
   for (const Line& line : needed) {
     print_line(line);
     usable = usable && line.state != State::kMissing;
   }
-  for (const Line& line : {check_libunwind(), check_python(), check_kernel()}) print_line(line);
+  for (const Line& line : {check_libunwind(host), check_python(), check_kernel()}) print_line(line);
   for (const Line& line : check_bpf()) print_line(line);
   return usable ? 0 : kEnvironment;
 }

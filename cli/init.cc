@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -61,15 +62,25 @@ Result<init::Draft> read_source(const fs::path& path, Kind kind) {
     const char* const value = std::getenv(name.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
   };
+  const init::ListFolders list = [&](const std::string& name) {
+    std::vector<std::string> out;
+    std::error_code failed;
+    for (const auto& entry : fs::directory_iterator(path.parent_path() / name, failed)) {
+      std::error_code unknown;
+      if (entry.is_directory(unknown)) out.push_back(entry.path().filename().string());
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  };
   switch (kind) {
     case Kind::kCompose:
       return init::read_compose(path.string(), text.value(), read, variable);
     case Kind::kProcfile:
-      return init::read_procfile(path.string(), text.value());
+      return init::read_procfile(path.string(), text.value(), read);
     case Kind::kPackage:
       break;
   }
-  return init::read_package(path.string(), text.value(), read);
+  return init::read_package(path.string(), text.value(), read, list);
 }
 
 Result<init::Draft> draft_of(const InitOptions& options) {
@@ -113,7 +124,7 @@ int work(const InitOptions& options) {
   if (fs::weakly_canonical(there.empty() ? "." : there, failed) !=
           fs::weakly_canonical(here.empty() ? "." : here, failed) &&
       !to_output && !options.from.empty())
-    return complain(kUsage, "-o " + options.output + ": expected a file beside " + options.from +
+    return complain(kUsage, "-c " + options.output + ": expected a file beside " + options.from +
                                 ", since its commands run there");
   const std::string text = init::to_configuration(draft.value());
   if (to_output) {
@@ -141,7 +152,8 @@ Work declare_init(CLI::App& app) {
       ->type_name("");
   app.add_flag("--listening", options->listening,
                "from the programs that listen on this machine now");
-  app.add_option("-o,--output", options->output, "the file to write; - is standard output")
+  app.add_option("-c,--config,-o,--output", options->output,
+                 "the file to write; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();
   app.add_flag("--force", options->force, "replace the file if it is there");
@@ -157,8 +169,8 @@ Work declare_init(CLI::App& app) {
 const Verb kInitVerb = {
     "init", "write filibuster.json from a compose file, a Procfile, package.json, or what listens",
     "  filibuster init                          # compose.yaml, Procfile or package.json\n"
-    "  filibuster init deploy/compose.yaml -o deploy/filibuster.json\n"
-    "  filibuster init --listening -o -\n"
+    "  filibuster init deploy/compose.yaml -c deploy/filibuster.json\n"
+    "  filibuster init --listening -c -\n"
     "\nWhat a person has to look at stands in comments of the file. Containers become plain\n"
     "processes: their names in environment variables become addresses of this machine.\n",
     "", declare_init};

@@ -15,6 +15,7 @@
 
 #include "cli/verb.h"
 #include "core/text/nearest.h"
+#include "daemon/base/own_files.h"
 #include "daemon/base/standard_descriptors.h"
 
 namespace filibuster::cli {
@@ -135,6 +136,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   filibuster::open_standard_descriptors();
+  filibuster::take_name("filibuster");
   // If the reader of our output goes away (`| head`), the write fails and does not end the process.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // the same for a file that may not grow

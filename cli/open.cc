@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/daemon_process.h"
 #include "cli/page.h"
 #include "cli/verb.h"
 #include "core/text/uri.h"
+#include "daemon/base/own_files.h"
 
 extern char** environ;
 
@@ -25,8 +25,7 @@ std::string page_address(const std::string& path) {
 
 bool page_is_built() {
   std::error_code failed;
-  return std::filesystem::exists(
-      std::filesystem::path(preload_path()).parent_path() / "filibuster/report.html", failed);
+  return std::filesystem::exists(helper_path("report.html"), failed);
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "cli/page.h"
 #include "cli/progress.h"
 #include "cli/verb.h"
+#include "daemon/base/own_files.h"
 
 namespace filibuster::cli {
 namespace {

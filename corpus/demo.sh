@@ -23,4 +23,5 @@ echo
 status=$?
 [ "$status" -eq 1 ] || { echo "the replay did not reproduce (exit code $status)" >&2; exit 3; }
 echo
+command -v filibuster > /dev/null || echo "Nothing is installed: where a hint says filibuster, give $filibuster."
 echo "Look at corpus/cinema-1/users.py, get_movie(): it does not expect the exception of a timeout."

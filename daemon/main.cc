@@ -18,6 +18,7 @@
 
 #include "core/version.h"
 #include "daemon/api/server.h"
+#include "daemon/base/own_files.h"
 #include "daemon/base/standard_descriptors.h"
 #include "daemon/process/orphans.h"
 #include "daemon/process/pidfd.h"
@@ -35,15 +36,6 @@ struct DaemonOptions {
   int ready_fd = -1;
   bool exit_with_client = false;
 };
-
-std::string preload_path() {
-  if (const char* given = getenv("FILIBUSTER_PRELOAD"); given != nullptr && *given != '\0') {
-    return fs::absolute(given).string();
-  }
-  std::error_code failed;
-  const fs::path executable = fs::read_symlink("/proc/self/exe", failed);
-  return (executable.parent_path().parent_path() / "lib/libfilibuster.so").string();
-}
 
 int complain(const std::string& message) {
   std::cerr << "filibusterd: " << message << "\n";
@@ -87,6 +79,14 @@ int serve(const DaemonOptions& options) {
          SIG_IGN);  // a write beyond the file size limit then fails, and the error is reported
   const int signals = signalfd(-1, &ends, SFD_CLOEXEC);
   const int shutdown = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  // Without it no process can be watched: each client would look as if it were gone.
+  if (const int own = pidfd_open(getpid(), 0); own >= 0) {
+    close(own);
+  } else {
+    return complain(std::string("pidfd_open is refused here: ") + std::strerror(errno) +
+                    "; it needs Linux 5.3, and a sandbox has to allow it (for Docker: a newer "
+                    "version, or --security-opt seccomp=unconfined)");
+  }
   const pid_t parent = getppid();
   const int client = options.exit_with_client && parent > 1 ? pidfd_open(parent, 0) : -1;
 
@@ -135,6 +135,7 @@ int serve(const DaemonOptions& options) {
 
 int main(int argc, char** argv) {
   filibuster::open_standard_descriptors();
+  filibuster::take_name("filibusterd");
   filibuster::DaemonOptions options;
   CLI::App app("The daemon of Filibuster: explores tests, injects faults, keeps the results.",
                "filibusterd");

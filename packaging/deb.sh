@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$1 build=${BUILD:-build}
-version=$(sed -n 's/.*kVersion\[\] = "\(.*\)".*/\1/p' core/version.h)
+version=$(packaging/version.sh)
 architecture=$(dpkg --print-architecture)
 maintainer="${DEBFULLNAME:-Filibuster maintainers} <${DEBEMAIL:-maintainers@filibuster.invalid}>"
 date=$(date -R -d "@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}")

@@ -9,22 +9,37 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Servers that applications use and do not build themselves.
-constexpr std::string_view kServers[] = {
-    "redis",      "valkey", "postgres",      "mysql",     "mysqld",     "mariadb",
-    "mongo",      "mongod", "memcached",     "rabbitmq",  "kafka",      "zookeeper",
-    "nats",       "consul", "etcd",          "cassandra", "clickhouse", "elasticsearch",
-    "opensearch", "minio",  "mailhog",       "influxdb",  "prometheus", "grafana",
-    "jaeger",     "zipkin", "otel-collector"};
-
-// Chooses the service that the proposed test asks: the last one that listens and that is the
-// application's own. A gateway often stands there, behind what it depends on.
-const DraftService* asked(const Draft& draft) {
-  const DraftService* out = nullptr;
-  for (const DraftService& service : draft.services) {
-    if (!service.left_alone && !service.redis && !service.worker) out = &service;
+// Whether a name is that of what people ask first: "api-gateway", "front-end", "web", "apigateway".
+bool is_in_front(const std::string& name) {
+  constexpr std::string_view kWords[] = {"gateway", "front", "frontend", "edge", "proxy",
+                                         "web",     "ui",    "ingress",  "bff",  "webapp"};
+  for (size_t at = 0; at <= name.size();) {
+    const size_t end = std::min(name.find_first_of("-_.", at), name.size());
+    const std::string_view word = std::string_view(name).substr(at, end - at);
+    if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return true;
+    at = end + 1;
   }
-  return out;
+  return name.ends_with("gateway");
+}
+
+// Chooses the service that the proposed test asks, which listens and is the application's own: the
+// last one in front of the others, else the last one, since a gateway often stands behind what it
+// depends on. Where somebody else starts all services, it is the
+// first one that is no database.
+const DraftService* asked(const Draft& draft) {
+  const DraftService *own = nullptr, *front = nullptr, *others = nullptr, *others_front = nullptr;
+  for (const DraftService& service : draft.services) {
+    const bool in_front = is_in_front(service.name);
+    if (!service.left_alone && !service.redis && !service.worker) {
+      own = &service;
+      if (in_front) front = &service;
+    } else if (service.left_alone && !service.is_server && !service.ports.empty()) {
+      if (others == nullptr) others = &service;
+      if (in_front) others_front = &service;
+    }
+  }
+  if (own != nullptr) return front != nullptr ? front : own;
+  return others_front != nullptr ? others_front : others;
 }
 
 Json row(const DraftService& service) {
@@ -53,9 +68,18 @@ Json row(const DraftService& service) {
 }  // namespace
 
 std::string with_exec(const std::string& command) {
-  const bool one = command.find_first_of("&;|<>()\n") == std::string::npos &&
-                   !command.starts_with("exec ") && !command.starts_with("cd ");
-  if (!one) return command;
+  char quote = '\0';
+  for (size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (quote == '\0' && std::string_view("&;|<>()\n").find(c) != std::string_view::npos)
+      return command;
+    if (c == '\\' && quote != '\'') {
+      ++i;
+    } else if (quote == '\0' ? c == '"' || c == '\'' : c == quote) {
+      quote = quote == '\0' ? c : '\0';
+    }
+  }
+  if (command.starts_with("exec ") || command.starts_with("cd ")) return command;
   const bool assigns = command.substr(0, command.find(' ')).find('=') != std::string::npos;
   return (assigns ? "exec env " : "exec ") + command;
 }
@@ -73,17 +97,6 @@ std::string service_name(std::string_view text) {
   while (out.ends_with('-')) out.pop_back();
   if (out.empty()) out = "service";
   return out == "test" ? "test-service" : out;  // 'test' is the functional test
-}
-
-std::string_view known_server(std::string_view name) {
-  name = name.substr(name.find_last_of('/') == name.npos ? 0 : name.find_last_of('/') + 1);
-  name = name.substr(0, name.find(':'));
-  for (const std::string_view server : kServers) {
-    const bool same = name == server || name.starts_with(std::string(server) + "-") ||
-                      name.ends_with("-" + std::string(server));
-    if (same) return server;
-  }
-  return {};
 }
 
 std::string to_configuration(const Draft& draft) {

@@ -22,9 +22,12 @@ struct DraftService {
   std::vector<uint16_t> ports;  // that it listens at; the first is the main one
   // The main port stands in `command` or `env` as ${port:NAME}, so that any free one will do.
   bool any_port = false;
+  // Tells it its port where nothing else does: "PORT".
+  std::string port_variable = "PORT";
   std::string health;  // path that answers when it is ready; "": a connection is enough
   bool redis = false;
   bool left_alone = false;  // a database or another thing that is not interposed
+  bool is_server = false;   // it is left alone, and is a known database or broker
   bool worker = false;      // nothing shows that it listens
 };
 
@@ -37,14 +40,17 @@ struct Draft {
 
 // The text of a file below the folder of the source; nullopt: it is not there.
 using ReadFile = std::function<std::optional<std::string>(const std::string& path)>;
+// The names of the folders in a folder below that of the source, in order.
+using ListFolders = std::function<std::vector<std::string>(const std::string& path)>;
 // The value of a variable, for ${NAME} in a compose file; nullopt: it is not set.
 using ReadVariable = std::function<std::optional<std::string>(const std::string& name)>;
 
 // The Error is "file:line:column: what was expected".
 Result<Draft> read_compose(const std::string& file, const std::string& text, const ReadFile& read,
                            const ReadVariable& variable);
-Result<Draft> read_procfile(const std::string& file, const std::string& text);
-Result<Draft> read_package(const std::string& file, const std::string& text, const ReadFile& read);
+Result<Draft> read_procfile(const std::string& file, const std::string& text, const ReadFile& read);
+Result<Draft> read_package(const std::string& file, const std::string& text, const ReadFile& read,
+                           const ListFolders& list);
 
 // What listens on this machine and may be read by this user.
 struct Listener {
@@ -56,16 +62,26 @@ struct Listener {
 Draft read_listeners(const std::vector<Listener>& listeners, const std::string& here);
 std::vector<Listener> listeners();
 
-// `command` with `exec` where it is one program, which then is the process that is started. Variables before it are given
-// to it by `env`.
+// `command` with `exec` where it is one program, which then is the process that is started.
+// Variables before it are given to it by `env`.
 std::string with_exec(const std::string& command);
 // A name that a service may have: other characters become '-'.
 std::string service_name(std::string_view text);
-// A database or a broker by the name of its image or program: "postgres". "": it is none.
-std::string_view known_server(std::string_view name);
+// A database, a broker or another server that applications use and do not build.
+struct Server {
+  std::string_view name;
+  uint16_t port = 0;   // at which it listens by default; 0: it is not known
+  bool redis = false;  // it speaks Redis' protocol
+};
+// By the name of its image or program: "docker.io/bitnami/redis:7", "redis-server". nullptr: it is
+// none.
+const Server* known_server(std::string_view name);
+// The service of a command that starts such a server, at the port that the command or the file of
+// its settings gives it. nullopt: it starts something else.
+std::optional<DraftService> server_of(const std::string& command, const ReadFile& read);
 
-// The command of the functional tests that lie in the folder, or below it in `tests`: "exec pytest -q". "": there are none that
-// are known.
+// The command of the functional tests that lie in the folder, or below it in `tests`: "exec pytest
+// -q". "": there are none that are known.
 std::string test_of_folder(const std::string& folder);
 
 // filibuster.json, with the remarks as comments.

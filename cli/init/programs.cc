@@ -1,98 +1,36 @@
-// A Procfile, the scripts of package.json, and the programs that listen now.
+// A Procfile, and the programs that listen now.
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "cli/init/draft.h"
-#include "core/text/json_depth.h"
 #include "core/text/shell_word.h"
 
 namespace filibuster::init {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/') + 1);
-}
-
-// A server that the application uses and does not build, at the port that the command gives it; else nothing.
-DraftService server_of(const std::string& command) {
-  DraftService out;
-  std::istringstream text(command);
-  const std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
-  const auto program = std::find_if(words.begin(), words.end(), [](const std::string& word) {
-    return word != "exec" && word != "env" && word.find('=') == std::string::npos;
-  });
-  const std::string_view server =
-      program == words.end() ? std::string_view() : known_server(base_name(*program));
-  if (server.empty()) return out;
-  out.redis = server == "redis" || server == "valkey";
-  out.left_alone = !out.redis;
-  out.command = with_exec(command);
-  constexpr uint16_t kRedis = 6379;
-  uint16_t port = out.redis ? kRedis : uint16_t{0};
-  for (size_t i = 0; i + 1 < words.size(); ++i) {
-    const std::string& value = words[i + 1];
-    if (words[i] == "--port" || words[i] == "-p")
-      std::from_chars(value.data(), value.data() + value.size(), port);
-  }
-  out.worker = port == 0;  // nothing shows that it is ready
-  if (port != 0) out.ports.push_back(port);
-  return out;
-}
 
 // $PORT and ${PORT} stay: the environment has PORT. A command that names it may have any port.
-DraftService with_port(std::string name, std::string command) {
-  DraftService out = server_of(command);
+DraftService with_port(std::string name, std::string command, const ReadFile& read) {
+  DraftService out = server_of(command, read).value_or(DraftService());
   out.name = service_name(name);
-  if (command.find("$PORT") != std::string::npos || command.find("${PORT") != std::string::npos) {
+  const bool any =
+      command.find("$PORT") != std::string::npos || command.find("${PORT") != std::string::npos;
+  if (any) {
     out.ports.clear();
-    out.worker = false;
   } else if (out.redis || out.left_alone) {
     return out;
   }
-  out.worker = command.find("$PORT") == std::string::npos &&
-               command.find("${PORT") == std::string::npos && out.name != "web";
+  out.worker = !any && out.name != "web";
   out.command = with_exec(command);
   out.any_port = true;
   if (!out.worker) out.env["PORT"] = "${port:" + out.name + "}";
   return out;
-}
-
-std::string text_of(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-void add_package(const std::string& folder, const Json& json, const std::string& fallback,
-                 Draft* draft) {
-  const auto scripts = json.find("scripts");
-  if (scripts == json.end() || !scripts->is_object()) return;
-  std::string name = text_of(json, "name");
-  name = name.substr(name.find('/') == std::string::npos ? 0 : name.find('/') + 1);
-  if (name.empty()) name = fallback;
-  for (const auto& [script, command] : scripts->items()) {
-    const bool starts = script == "start" || script.starts_with("start:");
-    if (!starts || !command.is_string()) continue;
-    DraftService service;
-    service.name = service_name(script == "start" ? name : script.substr(6));
-    // The script itself, not `npm run`: npm's own process would stand between.
-    service.command = "exec npm exec --offline -c " + shell_word(command.get<std::string>());
-    if (command.get<std::string>().starts_with("node "))
-      service.command = "exec " + command.get<std::string>();
-    service.directory = folder;
-    service.env["PORT"] = "${port:" + service.name + "}";
-    service.any_port = true;
-    draft->services.push_back(std::move(service));
-  }
-  if (draft->test.empty() && folder.empty() && scripts->contains("test")) draft->test = "npm test";
 }
 
 std::optional<uint16_t> hexadecimal_port(std::string_view address) {
@@ -125,14 +63,14 @@ std::string program_name(const std::vector<std::string>& arguments) {
   static constexpr std::string_view kRuntimes[] = {"python", "node", "java", "ruby", "perl",
                                                    "php",    "sh",   "bash", "deno", "bun"};
   if (arguments.empty()) return "service";
-  std::string name = base_name(arguments[0]);
+  std::string name = fs::path(arguments[0]).filename();
   const bool runtime = std::any_of(std::begin(kRuntimes), std::end(kRuntimes),
                                    [&](std::string_view one) { return name.starts_with(one); });
   for (size_t i = 1; runtime && i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     if (word == "-m" && i + 1 < arguments.size()) return arguments[i + 1];
     if (word.starts_with("-")) continue;
-    name = base_name(word);
+    name = fs::path(word).filename();
     break;
   }
   const size_t dot = name.find_last_of('.');
@@ -141,7 +79,8 @@ std::string program_name(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-Result<Draft> read_procfile(const std::string& file, const std::string& text) {
+Result<Draft> read_procfile(const std::string& file, const std::string& text,
+                            const ReadFile& read) {
   Draft draft;
   draft.source = file;
   std::istringstream lines(text);
@@ -159,47 +98,9 @@ Result<Draft> read_procfile(const std::string& file, const std::string& text) {
                    ": expected NAME: COMMAND"};
     const std::string name = line.substr(first, colon - first);
     if (name == "release") continue;  // runs once, before a deployment
-    draft.services.push_back(with_port(name, line.substr(command)));
+    draft.services.push_back(with_port(name, line.substr(command), read));
   }
   if (draft.services.empty()) return Error{file + ":1:1: expected at least one NAME: COMMAND"};
-  return draft;
-}
-
-Result<Draft> read_package(const std::string& file, const std::string& text, const ReadFile& read) {
-  Json json;
-  if (is_nested_too_deep(text)) return Error{file + ": it is nested too deep"};
-  try {
-    json = Json::parse(text);
-  } catch (const Json::exception& error) {  // of its syntax, or a number out of range
-    return Error{file + ": " + error.what()};
-  }
-  Draft draft;
-  draft.source = file;
-  if (json.is_object()) {
-    add_package("", json, "app", &draft);
-    const auto workspaces = json.find("workspaces");
-    const Json folders = workspaces == json.end()  ? Json::array()
-                         : workspaces->is_object() ? workspaces->value("packages", Json::array())
-                                                   : *workspaces;
-    for (const Json& folder : folders) {
-      if (!folder.is_string()) continue;
-      const std::string path = folder.get<std::string>();
-      if (path.find('*') != std::string::npos) {
-        draft.remarks.push_back("the packages of the workspaces '" + path +
-                                "' were not looked at: name their services");
-        continue;
-      }
-      if (const auto inner = read(path + "/package.json"); inner && !is_nested_too_deep(*inner)) {
-        const Json package = Json::parse(*inner, nullptr, false);
-        if (package.is_object()) add_package(path, package, base_name(path), &draft);
-      }
-    }
-  }
-  if (draft.services.empty())
-    return Error{file +
-                 ": expected a script 'start' or 'start:NAME', in it or in one of its workspaces"};
-  draft.remarks.push_back(
-      "every service gets its port as PORT in its environment: see that the programs read it");
   return draft;
 }
 
@@ -219,11 +120,10 @@ Draft read_listeners(const std::vector<Listener>& listeners, const std::string& 
       service.name = service_name(program_name(one.arguments)) + "-" + std::to_string(i);
     names.insert(service.name);
     service.ports.push_back(one.port);
-    const std::string_view server =
-        one.arguments.empty() ? "" : known_server(base_name(one.arguments[0]));
-    if (server == "redis" || server == "valkey") {
+    const Server* const server = one.arguments.empty() ? nullptr : known_server(one.arguments[0]);
+    if (server != nullptr && server->redis) {
       service.redis = true;
-    } else if (!server.empty()) {
+    } else if (server != nullptr) {
       service.left_alone = true;
     } else {
       for (const std::string& word : one.arguments)

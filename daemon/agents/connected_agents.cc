@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "daemon/base/fail_point.h"
+#include "daemon/base/own_files.h"
 #include "daemon/base/process_table.h"
 #include "daemon/model/caller.h"
 
@@ -231,6 +232,8 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
 // Programs of these kinds start others, or make no calls, more often than not; so nobody is interrupted by them.
 void ConnectedAgents::name_outside(const OutsideProgram& program) {
   const bool is_quiet = program.entry == Entry::kByGlibc || program.entry == Entry::kStatic;
+  // The launchers of the tarball (packaging/launcher.c), which a test starts to ask for its faults.
+  if (program.program.starts_with(own_directory() + "/filibuster")) return;
   // glibc's own ldconfig is static everywhere, and libraries of Python ask it where others are.
   if (is_quiet && program.program.ends_with("/ldconfig")) return;
   const bool by_test = program.service == kTestService;

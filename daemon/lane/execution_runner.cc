@@ -8,6 +8,7 @@
 
 #include "daemon/base/descriptors.h"
 #include "daemon/base/fail_point.h"
+#include "daemon/base/own_files.h"
 #include "daemon/model/caller.h"
 #include "daemon/model/environment_error.h"
 #include "daemon/process/preflight.h"
@@ -25,12 +26,6 @@ constexpr milliseconds kLeavingLimit{
     2000};  // from the end of an agent's connection to that of its process
 constexpr int kOutputLines = 100;
 constexpr int kHookLines = 20;
-
-// The folder of filibusterd and filibuster.
-std::string own_directory() {
-  std::error_code failed;
-  return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().string();
-}
 
 // Why a test that ended well did not run; "": it ran, or its runner says nothing.
 std::string why_not_run(const std::string& junit_xml) {

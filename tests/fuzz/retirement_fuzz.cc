@@ -99,7 +99,7 @@ std::string read_all(std::string_view bytes, uint32_t seed, bool sees_ahead,
       demand(pieces[i] == before, "nothing is changed before it is known");
       *guessed = true;
       demand(ahead.size() < kPingSize, "with all that comes it is decided");
-      seen = swap.pass(read.data(), read.size(), size, ahead, true);
+      seen = swap.pass({read.data(), read.size()}, size, ahead, true);
       demand(seen != Seen::kUndecided, "the last word");
     }
     if (seen != Seen::kNothing) *end = seen;

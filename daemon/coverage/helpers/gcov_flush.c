@@ -15,8 +15,17 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#ifdef __x86_64__
+// These moved into libc.so.6 with glibc 2.32 and 2.34: by their first versions they are found in older ones, too, for which
+// libpthread.so.0 is named as needed (preload/os/old_glibc.h does so for <dlfcn.h>).
+__asm__(".symver pthread_create, pthread_create@GLIBC_2.2.5");
+__asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.2.5");
+__asm__(".symver sem_init, sem_init@GLIBC_2.2.5");
+__asm__(".symver sem_wait, sem_wait@GLIBC_2.2.5");
+__asm__(".symver sem_post, sem_post@GLIBC_2.2.5");
+#endif
 
 static const char kWriter[] = "__gcov_exit";
 enum { kMaxModules = 64 };
@@ -63,10 +72,10 @@ static int look_at(struct dl_phdr_info* module, size_t size, void* unused) {
   (void)unused;
   const char* path = module->dlpi_name[0] == '\0' ? "/proc/self/exe" : module->dlpi_name;
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat status;
   if (fd < 0) return 0;
-  if (fstat(fd, &status) == 0 && status.st_size > 0) {
-    const size_t length = (size_t)status.st_size;
+  const off_t end = lseek(fd, 0, SEEK_END);  // fstat(2) is a function of glibc 2.33
+  if (end > 0) {
+    const size_t length = (size_t)end;
     void* file = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
     if (file != MAP_FAILED) {
       const uint64_t at = find_writer(file, length);

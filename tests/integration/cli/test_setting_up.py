@@ -1,6 +1,9 @@
 """What comes before the first run: `init`, `config check`, completion."""
+import ctypes
+import errno
 import json
 import os
+import struct
 import subprocess
 
 from conftest import FILIBUSTER
@@ -31,6 +34,30 @@ def test_a_compose_application_is_explored_as_it_is(tmp_path):
     assert again.returncode == 2 and "--force" in again.stderr, again
 
 
+def test_a_repository_with_dockerfiles_and_a_dot_env_is_explored_as_it_is(tmp_path):
+    """Its context is the repository, its values come from `.env`, which uses its own, and the base image brings the interpreter."""
+    by_name = {row["name"]: row["command"].removeprefix("exec ") for row in (relay("back"), relay("front", "back"))}
+    (tmp_path / ".env").write_text("SRC=./src\nBACK_PORT=8080 # inside\nBACK_ADDR=back:${BACK_PORT}\nBACK_URL=\"http://$BACK_ADDR\"\n")
+    lines = ["services:"]
+    for name in ("back", "front"):
+        words = by_name[name].replace("${port:%s}" % name, "8080").replace("http://127.0.0.1:${port:back}", "${BACK_URL}")
+        folder = tmp_path / "src" / name
+        folder.mkdir(parents=True)
+        (folder / "here").write_text(name)
+        # Its folder is that of its Dockerfile, or `grep` fails.
+        script = "grep -q " + name + " here && exec " + words
+        (folder / "Dockerfile").write_text("FROM gcr.io/distroless/static\nCOPY . /\nENTRYPOINT [\"/bin/sh\"]\n")
+        lines += [f"  {name}:", "    build: {context: ., dockerfile: \"${SRC}/" + name + "/Dockerfile\"}",
+                  f"    command: {json.dumps(['-c', script])}", '    ports: ["${BACK_PORT}"]']
+    (tmp_path / "compose.yaml").write_text("\n".join(lines) + "\n")
+    made = command("init", "-c", "shop.json", directory=tmp_path)
+    assert made.returncode == 0 and "wrote shop.json" in made.stderr, made
+    checked = command("config", "check", "shop.json", directory=tmp_path)
+    assert checked.returncode == 0, checked
+    run = command("run", "--quiet", "-c", "shop.json", directory=tmp_path)
+    assert run.returncode == 1 and "front -> back" in run.stdout, run
+
+
 def test_nothing_to_begin_with_is_a_mistake_of_usage(tmp_path):
     made = command("init", directory=tmp_path)
     assert made.returncode == 2 and "compose.yaml" in made.stderr and "--listening" in made.stderr, made
@@ -52,6 +79,24 @@ def test_faults_of_the_command_line_say_what_they_replace(project):
                                             faults=[{"on": {"service": "back"}, "inject": ["503"]}]))
     run = project.filibuster("run", "--fault", "503")
     assert "warning: --fault takes the place of the rule in 'faults' of filibuster.json" in run.errors, run
+
+
+def refuse_pidfd_open():
+    """A filter of system calls of this process and of what it starts, as a container's runtime installs it (seccomp(2))."""
+    pidfd_open, load, jump_if_equal, give = 434, 0x20, 0x15, 0x06
+    rows = [(load, 0, 0, 0), (jump_if_equal, 0, 1, pidfd_open), (give, 0, 0, 0x00050000 | errno.EPERM), (give, 0, 0, 0x7FFF0000)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+    program = struct.pack("HxxxxxxP", len(rows), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, set_seccomp, filter_mode = 38, 22, 2
+    assert libc.prctl(no_new_privileges, 1, 0, 0, 0) == 0 and libc.prctl(set_seccomp, filter_mode, program) == 0, ctypes.get_errno()
+
+
+def test_a_sandbox_that_refuses_pidfd_open_is_named(project):
+    project.write("filibuster.json", config([relay("back")], [{"name": "home", "command": f"{PROBE} 200 {url('back')}"}]))
+    run = subprocess.run([str(FILIBUSTER), "run"], cwd=project.directory, capture_output=True, text=True, timeout=120, preexec_fn=refuse_pidfd_open)
+    assert run.returncode == 3 and "pidfd_open is refused here: Operation not permitted" in run.stderr, run
+    assert "seccomp=unconfined" in run.stderr, run
 
 
 def test_bash_completes_verbs_options_and_files(tmp_path):

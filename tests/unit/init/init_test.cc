@@ -1,38 +1,10 @@
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
-#include "cli/init/draft.h"
-#include "core/text/json_comments.h"
-#include "daemon/config/config.h"
+#include "tests/unit/init/drafts.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace filibuster::init {
 namespace {
-
-using Files = std::map<std::string, std::string>;
-
-ReadFile files(Files all) {
-  return [all = std::move(all)](const std::string& path) -> std::optional<std::string> {
-    const auto found = all.find(path);
-    return found == all.end() ? std::nullopt : std::optional(found->second);
-  };
-}
-const ReadVariable kNoVariables = [](const std::string&) { return std::nullopt; };
-
-// The configuration is valid, and is what the command reads.
-nlohmann::json written(const Draft& draft) {
-  const std::string text = to_configuration(draft);
-  for (const ConfigError& error : parse_config(text, "f", "/d").errors)
-    ADD_FAILURE() << error.line << ": " << error.message << "\n" << text;
-  return nlohmann::json::parse(without_comments(text));
-}
-
-nlohmann::json compose(const std::string& text, Files all = {}) {
-  const auto draft = read_compose("compose.yaml", text, files(std::move(all)), kNoVariables);
-  EXPECT_TRUE(draft.ok()) << draft.error().message;
-  return draft.ok() ? written(draft.value()) : nlohmann::json();
-}
 
 TEST(Compose, NamesOfContainersBecomeAddressesOfThisMachine) {
   const auto json = compose(R"(
@@ -83,9 +55,10 @@ TEST(Compose, TwoServicesAtOnePortGetTwo) {
 
 TEST(Compose, WhatIsNotKnownIsSaid) {
   const auto draft =
-      read_compose("c.yaml", "services:\n  a: {build: .}\n", files({}), kNoVariables);
+      read_compose("c.yaml", "services:\n  a: {build: .}\n", files({}), variables({}));
   ASSERT_TRUE(draft.ok());
-  EXPECT_EQ(draft->remarks.size(), 2u);
+  EXPECT_EQ(draft->remarks, std::vector<std::string>{
+                                "the command of 'a' is not known: Dockerfile could not be read"});
   written(draft.value());
 }
 
@@ -95,8 +68,9 @@ TEST(Compose, MistakesHaveTheirPlaces) {
            {"services:\n  a: 3\n", "c.yaml:2:3: "},
            {"services:\n\t- a", "c.yaml:2:2: "},
            {"", "c.yaml:1:1: "},
-           {"services:\n  a: {ports: {b: c}, image: [x]}\n", "c.yaml:"}}) {
-    const auto draft = read_compose("c.yaml", text, files({}), kNoVariables);
+           {"services:\n  a: {ports: {b: c}}\n", "c.yaml:2:3: expected a list for 'ports'"},
+           {"services:\n  a: {image: [x]}\n", "c.yaml:2:3: expected a text for 'image'"}}) {
+    const auto draft = read_compose("c.yaml", text, files({}), variables({}));
     ASSERT_FALSE(draft.ok()) << text;
     EXPECT_TRUE(draft.error().message.starts_with(place)) << draft.error().message;
   }
@@ -105,7 +79,8 @@ TEST(Compose, MistakesHaveTheirPlaces) {
 TEST(Procfile, EachLineIsAService) {
   const auto draft = read_procfile(
       "Procfile",
-      "# app\nweb: gunicorn app:app -b 127.0.0.1:$PORT\nworker: cd w && ./w\nrelease: ./m\n");
+      "# app\nweb: gunicorn app:app -b 127.0.0.1:$PORT\nworker: cd w && ./w\nrelease: ./m\n",
+      files({}));
   ASSERT_TRUE(draft.ok());
   const auto json = written(draft.value());
   ASSERT_EQ(json["services"].size(), 2u);
@@ -113,7 +88,7 @@ TEST(Procfile, EachLineIsAService) {
   EXPECT_EQ(json["services"][0]["env"]["PORT"], "${port:web}");
   EXPECT_EQ(json["services"][1]["ready"], "none");
   EXPECT_NE(json["tests"][0]["command"].get<std::string>().find("${port:web}"), std::string::npos);
-  EXPECT_EQ(read_procfile("Procfile", "\nweb gunicorn\n").error().message,
+  EXPECT_EQ(read_procfile("Procfile", "\nweb gunicorn\n", files({})).error().message,
             "Procfile:2:1: expected NAME: COMMAND");
 }
 
@@ -125,7 +100,8 @@ TEST(Procfile, KnowsServersAndWritesExec) {
                                    "db: postgres -D data -p 5433\n"
                                    "search: elasticsearch\n"
                                    "web: PYTHONPATH=. WORKERS=2 gunicorn app:app -b :$PORT\n"
-                                   "api: exec ./api $PORT\n");
+                                   "api: exec ./api $PORT\n",
+                                   files({}));
   ASSERT_TRUE(draft.ok());
   const auto services = written(draft.value())["services"];
   ASSERT_EQ(services.size(), 7u);
@@ -157,25 +133,6 @@ TEST(TestOfFolder, IsPytestsWhereItWouldFindTests) {
     EXPECT_EQ(test_of_folder(folder.path()), "exec pytest -q") << file;
   }
   EXPECT_EQ(test_of_folder("/no/such/folder"), "");
-}
-
-TEST(Package, ScriptsThatStartAreServices) {
-  const auto draft = read_package(
-      "package.json",
-      R"({"name": "@shop/all", "scripts": {"start:api": "node api.js", "build": "tsc", "test": "jest"},
-          "workspaces": ["web", "packages/*"]})",
-      files({{"web/package.json", R"({"name": "web", "scripts": {"start": "next start"}})"}}));
-  ASSERT_TRUE(draft.ok());
-  const auto json = written(draft.value());
-  ASSERT_EQ(json["services"].size(), 2u);
-  EXPECT_EQ(json["services"][0]["name"], "api");
-  EXPECT_EQ(json["services"][0]["command"], "exec node api.js");
-  EXPECT_EQ(json["services"][1]["directory"], "web");
-  EXPECT_EQ(json["tests"][0]["command"], "npm test");
-  EXPECT_FALSE(read_package("p", "{}", files({})).ok());
-  EXPECT_FALSE(read_package("p", "{", files({})).ok());
-  EXPECT_FALSE(read_package("p", "1e999", files({})).ok());
-  EXPECT_FALSE(read_package("p", std::string(1000, '['), files({})).ok());
 }
 
 TEST(Listeners, AreNamedByTheirPrograms) {
