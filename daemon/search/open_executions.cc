@@ -95,7 +95,7 @@ AbstractId OpenExecutions::take(bool oldest, const Reach& reach) {
   if (!last_.empty()) {
     id = oldest ? last_.front() : last_.back();
     oldest ? last_.pop_front() : last_.pop_back();
-  } else if (!next_.empty()) {
+  } else if (has_next(reach)) {
     id = next_.front();
     next_.pop_front();
   } else if (has_single(reach)) {

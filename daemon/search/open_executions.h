@@ -76,7 +76,7 @@ class OpenExecutions {
 
   // Whether something waits within `reach`.
   bool has(const Reach& reach) const {
-    return !last_.empty() || !next_.empty() || has_single(reach) || has_set(reach);
+    return !last_.empty() || has_next(reach) || has_single(reach) || has_set(reach);
   }
   AbstractId take(bool oldest, const Reach& reach);  // precondition: has(reach)
 
@@ -85,13 +85,13 @@ class OpenExecutions {
   void each(bool oldest, const Reach& reach, const Visit& visit) const {
     for (size_t i = 0; i < last_.size(); ++i)
       if (!visit(oldest ? last_[i] : last_[last_.size() - 1 - i])) return;
-    for (const AbstractId id : next_)
-      if (!visit(id)) return;
     if (reach.only_site != 0) {
       for (SingleFaults rest = singles_; rest.waits_at(reach.only_site);)
         if (!visit(rest.take_at(reach.only_site))) return;
       return;
     }
+    for (const AbstractId id : next_)
+      if (!visit(id)) return;
     for (SingleFaults rest = singles_; !rest.empty();)
       if (!visit(rest.take())) return;
     for (const auto& [key, ids] : sets_) {
@@ -104,6 +104,7 @@ class OpenExecutions {
  private:
   std::deque<AbstractId> last_, next_;
   SingleFaults singles_;
+  bool has_next(const Reach& reach) const { return reach.only_site == 0 && !next_.empty(); }
   bool has_single(const Reach& reach) const {
     return reach.only_site != 0 ? singles_.waits_at(reach.only_site) : !singles_.empty();
   }

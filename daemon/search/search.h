@@ -111,7 +111,7 @@ struct Standing {
 struct Reach {
   size_t max_faults =
       0;  // in one execution, where attempts of one retried call count once; 0: no bound
-  uint64_t only_site = 0;  // Standing::site of single faults, 0: any; nothing with several faults
+  uint64_t only_site = 0;  // single faults of this Standing::site alone; 0: any
 };
 
 // What a call site has had (Standing::site).

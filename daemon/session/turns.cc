@@ -60,8 +60,7 @@ void Turns::first_faults(const std::vector<Player>& players) {
       }
       return std::nullopt;
     };
-    while (const auto site = next())
-      explorer.search({.max_faults = 1, .only_site = *site}, 1);
+    while (const auto site = next()) explorer.search({.max_faults = 1, .only_site = *site}, 1);
   });
 }
 
