@@ -9,8 +9,10 @@
 #include "daemon/base/descriptors.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/explore/exploration_report.h"
+#include "daemon/explore/logged_exceptions.h"
 #include "daemon/explore/plan_faults.h"
 #include "daemon/page/data.h"
+#include "daemon/redact/redact.h"
 #include "daemon/report/seen.h"
 
 namespace filibuster {
@@ -215,6 +217,10 @@ Result<void> SearchCases::keep_failure(Execution execution, const Attempt& attem
   const std::vector<RpcRecord>& rpcs = attempt.result.record.rpcs;
   execution.output = with_service_logs(attempt.output, attempt.result);
   execution.seen = what_was_seen(rpcs, state_.report.reference);
+  const auto logged = logged_exceptions(attempt.result.wrote, execution.faults);
+  for (std::string& line : to_lines(logged)) execution.seen.push_back(std::move(line));
+  execution.mending =
+      redact(lint::what_would_mend(execution, rpcs, state_.report.reference, logged));
   row->failure = execution;
   state_.findings.add(execution);
   state_.dispatcher->failed(execution.id);

@@ -150,6 +150,8 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
           {"execution", finding.minimal_execution.number},
           {"verdict", verdict_name(finding.minimal_execution.verdict)},
           {"detail", finding.minimal_execution.detail},
+          {"seen", finding.minimal_execution.seen},
+          {"mending", finding.minimal_execution.mending},
           {"failed", std::move(failed)},
           {"recognised", words.recognised},
           {"output", texts->id(finding.minimal_execution.output)},

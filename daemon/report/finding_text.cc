@@ -188,6 +188,8 @@ std::string finding_text(const Finding& finding, const Stacks& stacks, const std
   const std::string output = last_lines(redact(finding.minimal_execution.output), kMaxOutputLines,
                                         (indent + "  | ").c_str());
   if (!output.empty()) out += indent + "last lines of the test's own output:\n" + output;
+  if (const std::string& mending = finding.minimal_execution.mending; !mending.empty())
+    out += indent + "what would mend it: " + cut(redact(mending), kMaxLine) + "\n";
   std::string notes;
   if (finding.executions > 1) {
     notes = std::to_string(finding.executions) + " failing executions contain " +

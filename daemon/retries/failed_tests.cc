@@ -118,9 +118,12 @@ Lines marked_by_pytest(const Lines& lines) {
 Lines marked_by_gtest(const Lines& lines) {
   Lines out;
   for (const std::string_view line : lines) {
-    if (line.ends_with(": Failure")) out = {line};
-    else if (!out.empty() && trimmed(line).empty()) break;
-    else if (!out.empty()) out.push_back(line);
+    if (line.ends_with(": Failure"))
+      out = {line};
+    else if (!out.empty() && trimmed(line).empty())
+      break;
+    else if (!out.empty())
+      out.push_back(line);
   }
   return out;
 }
@@ -154,7 +157,8 @@ std::optional<FailedTest> read_body(const std::string& name, const Lines& body) 
   }
   if (const Lines failure = marked_by_gtest(body); !failure.empty()) {
     out.place = place_at_begin(failure[0]);
-    out.said = joined(Lines(failure.begin() + (failure.size() > 1 ? 1 : 0), failure.end()), kMaxSaid);
+    out.said =
+        joined(Lines(failure.begin() + (failure.size() > 1 ? 1 : 0), failure.end()), kMaxSaid);
     return out;
   }
   std::string text;
@@ -247,9 +251,12 @@ OwnWords own_words(std::string_view output) {
       continue;
     }
     const bool ends = lines[i].starts_with("=====") || lines[i].starts_with("[  FAILED  ]") ||
-                      lines[i].starts_with("[       OK ]") || lines[i].starts_with("FAIL\t") || lines[i] == "FAIL";
-    if (ends) finish();
-    else body.push_back(lines[i]);
+                      lines[i].starts_with("[       OK ]") || lines[i].starts_with("FAIL\t") ||
+                      lines[i] == "FAIL";
+    if (ends)
+      finish();
+    else
+      body.push_back(lines[i]);
   }
   finish();
   // The summary has the tests in the same order.
@@ -262,9 +269,8 @@ OwnWords own_words(std::string_view output) {
   if (const Failure failure = read_failure(output); !failure.chain.empty()) {
     const Raised& raised = failure.chain.front();
     out.recognised = true;
-    out.failed.push_back(
-        {"", raised.type + (raised.message.empty() ? "" : ": " + raised.message),
-         raised.frames.empty() ? "" : place_of_frame(raised.frames.front())});
+    out.failed.push_back({"", raised.type + (raised.message.empty() ? "" : ": " + raised.message),
+                          raised.frames.empty() ? "" : place_of_frame(raised.frames.front())});
     return out;
   }
   Lines last;

@@ -84,9 +84,10 @@ TEST(OwnWords, OfARunnersResultsAreReadWhereItPrintsNothing) {
       {"Shop", "pays", suite::CaseResult::kFailed, "expected: <200> but was: <500>",
        "org.opentest4j.AssertionFailedError: expected: <200> but was: <500>\n\tat "
        "Shop.pays(Shop.java:7)\n"}};
-  EXPECT_EQ(told(suite::failed_cases_text(cases, "1 test failed")),
-            Told{"Shop.pays | org.opentest4j.AssertionFailedError: expected: <200> but was: <500> | "
-                 "Shop.java:7"});
+  EXPECT_EQ(
+      told(suite::failed_cases_text(cases, "1 test failed")),
+      Told{"Shop.pays | org.opentest4j.AssertionFailedError: expected: <200> but was: <500> | "
+           "Shop.java:7"});
   EXPECT_EQ(suite::failed_cases_text(cases, "expected: <200> but was: <500>"), "")
       << "it was printed";
 }
