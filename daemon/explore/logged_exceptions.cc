@@ -10,8 +10,8 @@
 namespace filibuster {
 namespace {
 
-constexpr size_t kMostOfService = 3;    // exceptions
-constexpr size_t kMostMessage = 200;    // bytes
+constexpr size_t kMostOfService = 3;  // exceptions
+constexpr size_t kMostMessage = 200;  // bytes
 constexpr std::string_view kTraceback = "Traceback (most recent call last)";
 
 // Python writes the tracebacks of one exception with a sentence between them, which is no beginning of another one.
@@ -22,7 +22,8 @@ std::vector<std::string_view> records_of(std::string_view text) {
     size_t end = at;
     while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == '\r')) --end;
     const size_t line = text.rfind('\n', end == 0 ? 0 : end - 1);
-    const std::string_view before = text.substr(line == text.npos ? 0 : line + 1, end - (line == text.npos ? 0 : line + 1));
+    const std::string_view before =
+        text.substr(line == text.npos ? 0 : line + 1, end - (line == text.npos ? 0 : line + 1));
     if (before.find("The above exception was") != before.npos ||
         before.find("handling of the above exception") != before.npos)
       continue;
@@ -57,9 +58,8 @@ std::vector<lint::LoggedException> logged_exceptions(const std::vector<ServiceWr
                                                      const std::vector<InjectedFault>& faults) {
   std::vector<lint::LoggedException> out;
   for (const ServiceWrote& service : wrote) {
-    if (std::none_of(faults.begin(), faults.end(), [&](const InjectedFault& fault) {
-          return fault.caller == service.name;
-        }))
+    if (std::none_of(faults.begin(), faults.end(),
+                     [&](const InjectedFault& fault) { return fault.caller == service.name; }))
       continue;
     size_t taken = 0;
     for (const std::string_view record : records_of(service.text)) {

@@ -28,7 +28,8 @@ std::vector<ServiceWrote> ServiceLogs::since() const {
     const std::string path = lane_.log_path(name);
     const uint64_t size = size_of(path);
     // A service that was started again has a new log.
-    const uint64_t from = std::max(size < before ? 0 : before, size > kMostBytes ? size - kMostBytes : 0);
+    const uint64_t from =
+        std::max(size < before ? 0 : before, size > kMostBytes ? size - kMostBytes : 0);
     if (size == from) continue;
     std::ifstream file(path, std::ios::binary);
     file.seekg(static_cast<std::streamoff>(from));

@@ -7,6 +7,7 @@
 #include "daemon/lint/lint.h"
 #include "daemon/model/call_name.h"
 #include "daemon/report/call_site_text.h"
+#include "daemon/report/call_stacks.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/source_place.h"
 
@@ -23,8 +24,8 @@ struct Facts {
   const std::vector<RpcRecord>& rpcs;
   const std::vector<RpcRecord>& reference;
   const std::vector<LoggedException>& logged;
-  const InjectedFault& fault;         // without the last one the execution passes
-  FaultSpec spec;                     // of the fault; of a sequence, its first outcome
+  const InjectedFault& fault;          // without the last one the execution passes
+  FaultSpec spec;                      // of the fault; of a sequence, its first outcome
   const RpcRecord* faulted = nullptr;  // the last RPC that it hit; null: it is not known
   const RpcRecord* above = nullptr;    // the RPC that caused it; null: none, or not known
   const RpcRecord* before = nullptr;   // `above` in the reference execution
@@ -33,11 +34,17 @@ struct Facts {
 // "gateway.py:33 (books)"; the call itself where its site is not known.
 std::string site_of(const Facts& facts) {
   const InjectedFault& fault = facts.fault;
-  const Place place = parse_place(fault.call_site);
+  CallStacks stacks;
+  for (const auto* rpcs : {&facts.reference, &facts.rpcs}) {
+    for (const RpcRecord& rpc : *rpcs) stacks.add(rpc.stack_text);
+  }
+  const size_t at = stacks.telling(fault.stack);
+  const Place place = parse_place(at == 0 ? fault.call_site : fault.stack[at]);
   if (place.line == 0) return "the call " + call_text(fault, " ");
   const std::string file = std::filesystem::path(place.file).filename().string();
-  const std::string text = call_site_text(file + ":" + std::to_string(place.line) +
-                                          (place.function.empty() ? "" : " (" + place.function + ")"));
+  const std::string text =
+      call_site_text(file + ":" + std::to_string(place.line) +
+                     (place.function.empty() ? "" : " (" + place.function + ")"));
   return "`" + text + "`";
 }
 
@@ -62,8 +69,8 @@ bool changes_the_answer(FaultKind kind) {
 }
 
 bool same_site(const RpcRecord& rpc, const InjectedFault& fault) {
-  return rpc.caller == fault.caller && rpc.service == fault.service &&
-         rpc.method == fault.method && rpc.stack_text == fault.stack;
+  return rpc.caller == fault.caller && rpc.service == fault.service && rpc.method == fault.method &&
+         rpc.stack_text == fault.stack;
 }
 
 // The request took effect, no answer came, and the caller sent it again.
@@ -71,15 +78,16 @@ bool sent_again_after_effect(const Facts& facts) {
   if (!facts.spec.after_effect || facts.faulted == nullptr) return false;
   if (facts.faulted->method == "GET" || facts.faulted->method == "HEAD") return false;
   return std::any_of(facts.rpcs.begin(), facts.rpcs.end(), [&](const RpcRecord& rpc) {
-    return rpc.issued_ns > facts.faulted->issued_ns && rpc.parent_rpc == facts.faulted->parent_rpc &&
-           same_site(rpc, facts.fault);
+    return rpc.issued_ns > facts.faulted->issued_ns &&
+           rpc.parent_rpc == facts.faulted->parent_rpc && same_site(rpc, facts.fault);
   });
 }
 
 std::string no_timeout(const Facts& facts) {
   if (facts.failure.verdict != Verdict::kNoTimeout) return "";
   const bool of_body = stalls(facts.spec) || facts.spec.kind == FaultKind::kSlowBody;
-  return "Give the call at " + site_of(facts) + (of_body ? " a limit for its whole answer: " : " a timeout: ") +
+  return "Give the call at " + site_of(facts) +
+         (of_body ? " a limit for its whole answer: " : " a timeout: ") +
          quoted(facts.fault.caller) + " waited until the silence was ended.";
 }
 
@@ -91,13 +99,12 @@ std::string done_twice(const Facts& facts) {
          " knows the second attempt again, or do not send it again: the first attempt took effect.";
 }
 
-// The exception that the fault's caller has logged, raised at the call site.
+// The exception that the fault's caller has logged, which came through the call site.
 std::string not_caught(const Facts& facts) {
-  const Place site = parse_place(facts.fault.call_site);
+  const std::vector<std::string>& stack = facts.fault.stack;
   for (const LoggedException& one : facts.logged) {
-    if (one.service != facts.fault.caller || site.line == 0) continue;
-    const Place place = parse_place(one.place);
-    if (place.file != site.file || place.line != site.line) continue;
+    if (one.service != facts.fault.caller) continue;
+    if (std::find(stack.begin(), stack.end(), one.place) == stack.end()) continue;
     const bool handled = facts.above == nullptr || facts.above->status != kInternalError;
     if (handled && facts.failure.verdict != Verdict::kCrashed) continue;
     return "Catch " + quoted(one.type) + " at " + site_of(facts) +
@@ -119,8 +126,9 @@ std::string ends_its_caller(const Facts& facts) {
 std::string endless_retries(const Facts& facts) {
   if (facts.failure.verdict != Verdict::kTestTimeout) return "";
   const auto times = [&](const std::vector<RpcRecord>& rpcs) {
-    return static_cast<size_t>(std::count_if(
-        rpcs.begin(), rpcs.end(), [&](const RpcRecord& rpc) { return same_site(rpc, facts.fault); }));
+    return static_cast<size_t>(std::count_if(rpcs.begin(), rpcs.end(), [&](const RpcRecord& rpc) {
+      return same_site(rpc, facts.fault);
+    }));
   };
   const size_t now = times(facts.rpcs), then = times(facts.reference);
   if (now < then + kManyMore) return "";
@@ -163,11 +171,10 @@ std::string not_handled(const Facts& facts) {
   const std::string now = std::to_string(above.status), site = site_of(facts);
   if (above.status != kInternalError)
     return "A fallback at " + site + " would let " + quoted(facts.fault.caller) +
-           " answer without " + quoted(facts.fault.service) + "; it passes the failure on as " + now +
-           ", which the test has to accept otherwise.";
-  return (ends_without_answer(facts.spec.kind)
-              ? "Handle a call that gets no answer at " + site
-              : "Handle this answer at " + site) +
+           " answer without " + quoted(facts.fault.service) + "; it passes the failure on as " +
+           now + ", which the test has to accept otherwise.";
+  return (ends_without_answer(facts.spec.kind) ? "Handle a call that gets no answer at " + site
+                                               : "Handle this answer at " + site) +
          " (a `catch` or a fallback): " + quoted(facts.fault.caller) + " answered 500.";
 }
 
@@ -179,8 +186,8 @@ std::string incomplete_answer(const Facts& facts) {
   const RpcRecord &now = *facts.above, &then = *facts.before;
   if (!now.answered() || now.failed() || !then.answered() || now.status != then.status) return "";
   if (now.response == then.response) return "";
-  return "Let the failure of the call at " + site_of(facts) + " be seen: " +
-         quoted(facts.fault.caller) + " answered " + ending_name(now) +
+  return "Let the failure of the call at " + site_of(facts) +
+         " be seen: " + quoted(facts.fault.caller) + " answered " + ending_name(now) +
          " as without the fault, with another body. An error, or a whole fallback, would tell its caller.";
 }
 
@@ -201,9 +208,9 @@ std::string unchecked_data(const Facts& facts) {
 
 // The first that says something is taken: what is surest comes first.
 using Rule = std::string (*)(const Facts&);
-constexpr Rule kRules[] = {no_timeout,      done_twice, not_caught,  ends_its_caller,
-                           endless_retries, not_undone, not_handled, incomplete_answer,
-                           unchecked_data};
+constexpr Rule kRules[] = {no_timeout,      done_twice,        not_caught,
+                           ends_its_caller, endless_retries,   not_undone,
+                           not_handled,     incomplete_answer, unchecked_data};
 
 FaultSpec spec_of(const std::string& text) {
   const auto fault = parse_fault(text);

@@ -139,7 +139,8 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
   Json failed = Json::array();
   const retries::OwnWords words = retries::own_words(finding.minimal_execution.output);
   for (const retries::FailedTest& test : words.failed)
-    failed.push_back({{"name", test.name}, {"said", test.said}, {"place", test.place}});
+    failed.push_back(
+        {{"name", test.name}, {"said", test.said}, {"place", test.place}, {"source", test.source}});
   return {{"id", finding.id},
           {"number", finding.number},
           {"headline", headline(finding)},
@@ -175,8 +176,11 @@ Json cell_row(const PageCell& cell, const std::vector<uint32_t>& places) {
 
 Json outcome_rows(const PageTest& page) {
   Json out = Json::array();
-  for (const ShownOutcome& outcome : page.outcomes)
+  for (const ShownOutcome& outcome : page.outcomes) {
     out.push_back({{"text", outcome.text}, {"words", outcome.words}, {"failed", outcome.failed}});
+    if (const std::string fault = fault_in_words(outcome.text); fault != outcome.text)
+      out.back()["fault"] = fault;
+  }
   return out;
 }
 

@@ -22,10 +22,11 @@ const std::string kLog =
 
 TEST(LoggedExceptions, HaveTheFrameOfTheFaultsCallSite) {
   const auto faults = {fault_at("gateway", "/app/gateway.py:33 (books)")};
-  EXPECT_EQ(to_lines(logged_exceptions({{"gateway", kLog + kLog}}, faults)),
-            (std::vector<std::string>{
-                "gateway logged httpx.ConnectError: All attempts failed, at /app/gateway.py:33 (books)",
-                "gateway logged KeyError: 'left', at /app/gateway.py:50 (stock)"}));
+  EXPECT_EQ(
+      to_lines(logged_exceptions({{"gateway", kLog + kLog}}, faults)),
+      (std::vector<std::string>{
+          "gateway logged httpx.ConnectError: All attempts failed, at /app/gateway.py:33 (books)",
+          "gateway logged KeyError: 'left', at /app/gateway.py:50 (stock)"}));
 }
 
 TEST(LoggedExceptions, AreThoseOfTheFaultsCallers) {

@@ -55,8 +55,9 @@ struct Failing {
 TEST(Mending, OfACallerThatWaitsIsATimeout) {
   Failing failing("timeout");
   failing.execution.verdict = Verdict::kNoTimeout;
-  EXPECT_EQ(failing.mended(), "Give the call at `front.py:10 (handle)` a timeout: `front` waited "
-                              "until the silence was ended.");
+  EXPECT_EQ(failing.mended(),
+            "Give the call at `front.py:10 (handle)` a timeout: `front` waited "
+            "until the silence was ended.");
   Failing body("slow-body");
   body.execution.verdict = Verdict::kNoTimeout;
   EXPECT_TRUE(body.says("a limit for its whole answer")) << body.mended();
@@ -65,8 +66,9 @@ TEST(Mending, OfACallerThatWaitsIsATimeout) {
 TEST(Mending, OfARetryAfterItsEffectIsAnIdempotencyKey) {
   Failing failing("timeout:after when=1", "POST /charges", 200);
   failing.now.call(1, "front", "users", "POST /charges");
-  EXPECT_TRUE(failing.says("Send an idempotency key with the call at `front.py:10 (handle)`, by "
-                           "which `users` knows"))
+  EXPECT_TRUE(
+      failing.says("Send an idempotency key with the call at `front.py:10 (handle)`, by "
+                   "which `users` knows"))
       << failing.mended();
   Failing once("timeout:after", "POST /charges", 502);
   EXPECT_FALSE(once.says("idempotency")) << "it was not sent again";
@@ -92,8 +94,21 @@ TEST(Mending, OfAnExceptionThatNothingCaughtIsACatchAtItsCallSite) {
   EXPECT_FALSE(handled.says("Catch")) << "it was caught, and logged";
 }
 
+TEST(Mending, NamesTheFrameThatTellsTheCallFromOthersOfItsHelper) {
+  Failing failing("status:503");
+  for (Recipe* recipe : {&failing.reference, &failing.now}) {
+    recipe->record.rpcs[1].stack_text = {"/app/http.py:3 (send)", "/app/front.py:10 (books)"};
+    recipe->call(1, "front", "users", "GET /users/8").stack_text = {"/app/http.py:3 (send)",
+                                                                    "/app/front.py:20 (orders)"};
+  }
+  failing.execution.faults[0].stack = failing.now.record.rpcs[1].stack_text;
+  failing.execution.faults[0].call_site = "/app/http.py:3 (send)";
+  EXPECT_TRUE(failing.says("at `front.py:10 (books)`")) << failing.mended();
+}
+
 TEST(Mending, OfAnAnswerOf500IsAHandlerAndOfAnotherErrorAFallback) {
-  EXPECT_TRUE(Failing("refused").says("Handle a call that gets no answer at `front.py:10 (handle)`"));
+  EXPECT_TRUE(
+      Failing("refused").says("Handle a call that gets no answer at `front.py:10 (handle)`"));
   EXPECT_TRUE(Failing("status:503").says("Handle this answer at `front.py:10 (handle)`"));
   const Failing passed_on("status:503", "GET /users/7", 502);
   EXPECT_EQ(passed_on.mended(),
@@ -114,8 +129,9 @@ TEST(Mending, OfWhatTookEffectBeforeIsToUndoIt) {
     RpcRecord& reserve = recipe->call(1, "front", "stock", "POST /reserve/1", "{}", 5);
     std::swap(recipe->record.rpcs[1], reserve);
   }
-  EXPECT_TRUE(failing.says("If it is not to stand, undo `POST /reserve/1` of `stock` where the call "
-                           "at `front.py:10 (handle)` fails"))
+  EXPECT_TRUE(
+      failing.says("If it is not to stand, undo `POST /reserve/1` of `stock` where the call "
+                   "at `front.py:10 (handle)` fails"))
       << failing.mended();
   failing.now.call(1, "front", "stock", "POST /release/1", "{}", 12);
   EXPECT_FALSE(failing.says("undo")) << "something was sent to it after";
@@ -135,7 +151,8 @@ TEST(Mending, OfATestThatDoesNotEndIsABoundOfRetriesIfThereAreMany) {
   failing.execution.verdict = Verdict::kTestTimeout;
   EXPECT_EQ(failing.mended(), "");
   for (int i = 0; i < 30; ++i) failing.now.call(1, "front", "users", "GET /users/7");
-  EXPECT_TRUE(failing.says("Bound the retries at `front.py:10 (handle)`: it called 31 times, and 1 time"))
+  EXPECT_TRUE(
+      failing.says("Bound the retries at `front.py:10 (handle)`: it called 31 times, and 1 time"))
       << failing.mended();
 }
 

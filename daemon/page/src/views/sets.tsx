@@ -1,0 +1,67 @@
+// The sets of faults of one finding, in words: which fail, and what else was tried at the same calls and passed.
+import { callWords, type Cell, type Finding, type Test } from "../data";
+import { counted, oneLine } from "../parts";
+import { go } from "../store";
+
+const mostSets = 40; // that are listed around the chosen one
+
+// "connection refused at gateway → catalog GET /books?page=1"; the calls are named where the sets have several.
+export function setWords(test: Test, finding: Finding, withCalls: boolean): string {
+  return finding.faults.map((fault) => oneLine(withCalls ? `${fault.words} at ${callWords(test.calls[fault.call])}` : fault.words)).join(", and ");
+}
+
+function callsOf(sets: Finding[]): number[] {
+  return [...new Set(sets.flatMap((set) => set.faults.map((fault) => fault.call)))];
+}
+
+// Of the faults that were tried alone at the calls of the sets: those that did not fail.
+function triedAlone(test: Test, sets: Finding[]): { passed: Cell[]; rest: Cell[] } {
+  const calls = new Set(callsOf(sets));
+  const failing = new Set(sets.filter((set) => set.faults.length === 1).map((set) => `${set.faults[0]!.call} ${set.faults[0]!.fault}`));
+  const cells = test.matrix.filter((cell) => calls.has(cell[0]) && cell[3] === 0 && !failing.has(`${cell[0]} ${test.outcomes[cell[1]]?.text}`));
+  const passed = cells.filter((cell) => cell[2] > 0);
+  return { passed, rest: cells.filter((cell) => cell[2] === 0) };
+}
+
+export function Sets({ test, sets, chosen }: { test: Test; sets: Finding[]; chosen: Finding }) {
+  const calls = callsOf(sets);
+  const withCalls = calls.length > 1;
+  const { passed, rest } = triedAlone(test, sets);
+  if (sets.length < 2 && passed.length === 0 && rest.length === 0) return null;
+  const at = sets.indexOf(chosen);
+  const from = Math.max(0, Math.min(at - mostSets / 2, sets.length - mostSets));
+  const shown = sets.slice(from, from + mostSets);
+  const alone = (cell: Cell) => `${test.outcomes[cell[1]]?.fault ?? "?"}${withCalls ? ` at ${callWords(test.calls[cell[0]])}` : ""}`;
+  return (
+    <section aria-labelledby="sets">
+      <h3 id="sets">What fails and what passes {withCalls ? "at these calls" : "at this call"}</h3>
+      <ul class="sets">
+        {shown.map((set) => (
+          <li class={set === chosen ? "set bad here" : "set bad"}>
+            <span class="sign" aria-hidden="true">{"\u2717"}</span>
+            <a href={`#finding=${set.id}`} aria-current={set === chosen ? "true" : undefined} onClick={(event) => { event.preventDefault(); go({ finding: set.id }); }}>{setWords(test, set, withCalls)}</a>
+            <span class="quiet"> {verdictWords(set)}{set.number > 0 && `, finding ${set.number}`}{set.reproduced === false && ", did not reproduce"}</span>
+          </li>
+        ))}
+        {sets.length > shown.length && <li class="quiet">{from + 1} to {from + shown.length} of {counted(sets.length, "set")} of faults; j and k go on</li>}
+        {passed.length > 0 && <li class="set good"><span class="sign" aria-hidden="true">{"\u2713"}</span> {listed(passed.map(alone))} <span class="quiet">the test passes</span></li>}
+        {rest.length > 0 && <li class="set unsure"><span class="sign" aria-hidden="true">?</span> {listed(rest.map(alone))} <span class="quiet">not tried alone, or without a conclusion (<a href="#view=matrix">matrix</a>)</span></li>}
+      </ul>
+    </section>
+  );
+}
+
+function listed(words: string[]): string {
+  const some = [...new Set(words)].slice(0, mostSets).map(oneLine);
+  return some.join("; ");
+}
+
+function verdictWords(set: Finding): string {
+  switch (set.verdict) {
+    case "crashed": return "a service crashes";
+    case "test-timeout": return "the test does not end";
+    case "no-timeout": return "a caller waits without end";
+    case "possible-silent-violation": return "the server does it twice";
+    default: return "the test fails";
+  }
+}
