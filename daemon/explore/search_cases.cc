@@ -46,7 +46,10 @@ Result<std::optional<Case>> SearchCases::next() {
     if (!taken) return taken.error();
     if (taken.value()) continue;
     const InjectedFault* gone = state_.varies.given_up(*one.value());
-    if (gone == nullptr) return one;
+    if (gone == nullptr) {
+      tell_what_is_tried("", one.value()->faults);
+      return one;
+    }
     if (auto left = leave_out(*one.value(), *gone); !left) return left.error();
   }
   return none;
@@ -274,6 +277,7 @@ Result<void> SearchCases::found(const Execution& failure, const std::vector<Plan
   const auto replay = [&]() -> Result<std::optional<bool>> {
     if (seen_twice) return std::optional(true);
     if (!state_.ended_by_hand.empty()) return std::optional<bool>();  // a service is gone
+    tell_what_is_tried("once more: ", failure.faults);
     auto again = executor_.attempt(plan);
     if (!again) return again.error();
     if (again->result.stopped) return std::optional<bool>();  // it says nothing
@@ -281,6 +285,14 @@ Result<void> SearchCases::found(const Execution& failure, const std::vector<Plan
   };
   return state_.findings.tell(failure, replay,
                               {to_config_text(state_.varies.masks()), executor_.hang_limit()});
+}
+
+void SearchCases::tell_what_is_tried(const char* how,
+                                     const std::vector<InjectedFault>& faults) const {
+  if (!state_.session.tries) return;
+  std::string text;
+  for (const InjectedFault& fault : faults) text += (text.empty() ? how : " + ") + to_line(fault);
+  state_.session.tries(text.empty() ? "without faults" : std::move(text));
 }
 
 Result<void> SearchCases::offer_page() {

@@ -5,13 +5,14 @@ import type { Summary } from "./data";
 import { counted, oneLine } from "./parts";
 import { noFilter, type Filter } from "./groups";
 import { follow } from "./live";
-import { change, current, go, readAddress, subscribe, take, takeExecutions, views, type Live, type State } from "./store";
+import { change, current, go, readAddress, subscribe, take, takeExecutions, views, type State } from "./store";
 import { chosen, Findings, shownGroups, type Shown } from "./views/findings";
 import { Map_ } from "./views/map";
 import { Matrix } from "./views/matrix";
 import { ExecutionsView } from "./views/executions";
 import { EnvironmentBanner } from "./views/environment";
 import { Headline } from "./views/headline";
+import { LiveLine } from "./views/live";
 import { CoverageView, LintsView, NotesView } from "./views/rest";
 
 const keys = [
@@ -116,33 +117,6 @@ function Counts({ summary, shown }: { summary: Summary; shown: number }) {
       {summary.state === "done" && !finished && summary.environment.length === 0 && <b> {"\u00b7"} not finished</b>}
       {untested > 0 && <b> {"\u00b7"} {counted(untested, "RPC")} not tested</b>}
     </p>
-  );
-}
-
-function LiveLine({ live }: { live: Live }) {
-  const { progress } = live;
-  const whole = progress ? progress.executed + progress.open : 0;
-  const left = progress && progress.eta > 0 ? `, about ${progress.eta < 90 ? `${Math.ceil(progress.eta)} s` : `${Math.ceil(progress.eta / 60)} min`} left` : "";
-  const words = {
-    connecting: "waiting for a session \u2026",
-    running: "running",
-    done: "ended",
-    lost: "the daemon has ended: what was seen until then stands below",
-    refused: "the daemon refuses the token of this address: open the address that the running command prints",
-  }[live.state];
-  return (
-    <section class="live" aria-label="Progress">
-      <p role="status"><b class={`state ${live.state}`}>{live.state === "running" ? "\u25cf live" : "\u25cb"}</b> {words}
-        {live.report && <> {"\u00b7"} written to <code>{oneLine(live.report)}</code></>}</p>
-      {progress && live.state === "running" && (
-        <p>
-          <progress max={whole || 1} value={progress.executed} aria-label="executed" />{" "}
-          {oneLine(progress.test)}: {progress.executed} executed, {progress.open} open, {progress.redundant} redundant, {progress.rate.toFixed(progress.rate < 10 ? 1 : 0)}/s{left}
-        </p>
-      )}
-      {progress && live.state === "running" && <p class="quiet clip">last: {oneLine(progress.last)}</p>}
-      {live.state !== "done" && live.lines.slice(-3).map((line) => <p class="quiet clip">{oneLine(line)}</p>)}
-    </section>
   );
 }
 
