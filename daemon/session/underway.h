@@ -18,8 +18,10 @@ class Underway {
   // Of a test the last text counts; "": nothing of it is tried any more.
   void tries(const std::string& test, std::string what) {
     const std::lock_guard lock(mutex_);
-    if (what.empty()) tried_.erase(test);
-    else tried_[test] = std::move(what);
+    if (what.empty())
+      tried_.erase(test);
+    else
+      tried_[test] = std::move(what);
   }
   void set_end(Clock::time_point end) {
     const std::lock_guard lock(mutex_);

@@ -6,8 +6,15 @@ import { go } from "../store";
 const mostSets = 40; // that are listed around the chosen one
 
 // "connection refused at gateway → catalog GET /books?page=1"; the calls are named where the sets have several.
+// Equal faults at the attempts of one call stand once, with their number.
 export function setWords(test: Test, finding: Finding, withCalls: boolean): string {
-  return finding.faults.map((fault) => oneLine(withCalls ? `${fault.words} at ${callWords(test.calls[fault.call])}` : fault.words)).join(", and ");
+  const times = new Map<string, number>();
+  for (const fault of finding.faults) {
+    const call = test.calls[fault.call];
+    const words = oneLine(withCalls ? `${fault.words} at ${callWords(call && { ...call, count: 1 })}` : fault.words);
+    times.set(words, (times.get(words) ?? 0) + 1);
+  }
+  return [...times].map(([words, many]) => (many > 1 ? `${many} \u00d7 ${words}` : words)).join(", and ");
 }
 
 function callsOf(sets: Finding[]): number[] {
