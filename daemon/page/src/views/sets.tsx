@@ -21,24 +21,29 @@ function callsOf(sets: Finding[]): number[] {
   return [...new Set(sets.flatMap((set) => set.faults.map((fault) => fault.call)))];
 }
 
-// Of the faults that were tried alone at the calls of the sets: those that did not fail.
-function triedAlone(test: Test, sets: Finding[]): { passed: Cell[]; rest: Cell[] } {
-  const calls = new Set(callsOf(sets));
-  const failing = new Set(sets.filter((set) => set.faults.length === 1).map((set) => `${set.faults[0]!.call} ${set.faults[0]!.fault}`));
-  const cells = test.matrix.filter((cell) => calls.has(cell[0]) && cell[3] === 0 && !failing.has(`${cell[0]} ${test.outcomes[cell[1]]?.text}`));
-  const passed = cells.filter((cell) => cell[2] > 0);
-  return { passed, rest: cells.filter((cell) => cell[2] === 0) };
+interface AtCall {
+  call: number;
+  words: string[];
+}
+
+// The faults that the test passes under alone, and those that were not executed, by call.
+function othersAt(test: Test, calls: number[]): { passed: AtCall[]; open: AtCall[] } {
+  const words = (cells: Cell[]) => calls.map((call) => ({ call, words: cells.filter((cell) => cell[0] === call).map((cell) => oneLine(test.outcomes[cell[1]]?.fault ?? "?")) }))
+    .filter((row) => row.words.length > 0);
+  const alone = test.matrix.filter((cell) => cell[7] === 1 && cell[9] === "passed");
+  const open = test.matrix.filter((cell) => cell[2] + cell[3] === 0);
+  return { passed: words(alone), open: words(open) };
 }
 
 export function Sets({ test, sets, chosen }: { test: Test; sets: Finding[]; chosen: Finding }) {
   const calls = callsOf(sets);
   const withCalls = calls.length > 1;
-  const { passed, rest } = triedAlone(test, sets);
-  if (sets.length < 2 && passed.length === 0 && rest.length === 0) return null;
+  const { passed, open } = othersAt(test, calls);
+  if (sets.length < 2 && passed.length === 0 && open.length === 0) return null;
   const at = sets.indexOf(chosen);
   const from = Math.max(0, Math.min(at - mostSets / 2, sets.length - mostSets));
   const shown = sets.slice(from, from + mostSets);
-  const alone = (cell: Cell) => `${test.outcomes[cell[1]]?.fault ?? "?"}${withCalls ? ` at ${callWords(test.calls[cell[0]])}` : ""}`;
+  const atCall = (row: AtCall) => `${withCalls ? `${oneLine(callWords(test.calls[row.call]))}: ` : ""}${row.words.slice(0, mostSets).join("; ")}`;
   return (
     <section aria-labelledby="sets">
       <h3 id="sets">What fails and what passes {withCalls ? "at these calls" : "at this call"}</h3>
@@ -51,16 +56,11 @@ export function Sets({ test, sets, chosen }: { test: Test; sets: Finding[]; chos
           </li>
         ))}
         {sets.length > shown.length && <li class="quiet">{from + 1} to {from + shown.length} of {counted(sets.length, "set")} of faults; j and k go on</li>}
-        {passed.length > 0 && <li class="set good"><span class="sign" aria-hidden="true">{"\u2713"}</span> {listed(passed.map(alone))} <span class="quiet">the test passes</span></li>}
-        {rest.length > 0 && <li class="set unsure"><span class="sign" aria-hidden="true">?</span> {listed(rest.map(alone))} <span class="quiet">not tried alone, or without a conclusion (<a href="#view=matrix">matrix</a>)</span></li>}
+        {passed.slice(0, mostSets).map((row) => <li class="set good"><span class="sign" aria-hidden="true">{"\u2713"}</span> {atCall(row)} <span class="quiet">alone: the test passes</span></li>)}
+        {open.slice(0, mostSets).map((row) => <li class="set unsure"><span class="sign" aria-hidden="true">?</span> {atCall(row)} <span class="quiet">not executed, or without a conclusion (<a href="#view=matrix">matrix</a>)</span></li>)}
       </ul>
     </section>
   );
-}
-
-function listed(words: string[]): string {
-  const some = [...new Set(words)].slice(0, mostSets).map(oneLine);
-  return some.join("; ");
 }
 
 function verdictWords(set: Finding): string {
