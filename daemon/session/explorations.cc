@@ -96,6 +96,11 @@ Exploration Explorations::explore(Lane* lane, size_t number) {
                          request.restart};
   session.page_is_wanted = options_.page_is_wanted;
   session.offer_page = [this, number](TestReport running) { show(number, std::move(running)); };
+  const std::string name = request.tests[number].name;
+  if (Underway* underway = options_.underway) {
+    underway->tries(name, "without faults");
+    session.tries = [underway, name](std::string what) { underway->tries(name, std::move(what)); };
+  }
   session.baseline = request.baseline;
   session.day = request.day;
   session.suspects = options_.suspects;
@@ -123,6 +128,7 @@ Exploration Explorations::explore(Lane* lane, size_t number) {
   const TestConfig test = test_of_lane(request.tests[number], first_->place(), lane->place());
   Exploration exploration = options_.mode->explore(&session, lane, test);
   exploration.report.lane = lane->place().number;
+  if (options_.underway != nullptr) options_.underway->tries(name, "");
   const bool seen_all = options_.mode->has_seen_all(exploration);
   if (seen_all || options_.mode->ended_at_bound(exploration)) {
     const std::lock_guard lock(mutex_);

@@ -18,6 +18,7 @@
 #include "daemon/session/mode.h"
 #include "daemon/session/questions.h"
 #include "daemon/session/request.h"
+#include "daemon/session/underway.h"
 
 namespace filibuster {
 
@@ -37,6 +38,7 @@ class Explorations {
     // The live page. `show` gets the tests that are explored or are being explored.
     std::function<bool()> page_is_wanted;
     std::function<void(std::vector<TestReport>)> show;
+    Underway* underway = nullptr;  // null: nobody looks
   };
   explicit Explorations(Options options) : options_(std::move(options)) {}
 
