@@ -280,9 +280,15 @@ void ApiServer::State::routes() {
                const std::string text = request.get_param_value("after");
                std::from_chars(text.data(), text.data() + text.size(), after);
                const EventLog::News news = session_named->news(after, kNewsWait);
+               Json tries = Json::array();
+               for (const Underway::Row& row : session_named->underway().rows())
+                 tries.push_back({{"test", redact(row.test)}, {"what", redact(row.what)}});
+               const auto left = session_named->underway().seconds_left();
                answer(response, 200,
                       {{"events", news.events},
                        {"next", news.next},
+                       {"tries", std::move(tries)},
+                       {"seconds_left", left ? Json(*left) : Json(nullptr)},
                        {"state", news.done ? "done" : "running"},
                        {"exit_code", news.done ? Json(news.exit_code) : Json(nullptr)}});
              });

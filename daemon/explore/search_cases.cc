@@ -9,8 +9,10 @@
 #include "daemon/base/descriptors.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/explore/exploration_report.h"
+#include "daemon/explore/logged_exceptions.h"
 #include "daemon/explore/plan_faults.h"
 #include "daemon/page/data.h"
+#include "daemon/redact/redact.h"
 #include "daemon/report/seen.h"
 
 namespace filibuster {
@@ -51,6 +53,7 @@ Result<std::optional<Case>> SearchCases::next() {
     const InjectedFault* gone = state_.varies.given_up(*one.value());
     if (gone == nullptr) {
       if (left_) --*left_;
+      tell_what_is_tried("", one.value()->faults);
       return one;
     }
     if (auto left = leave_out(*one.value(), *gone); !left) return left.error();
@@ -224,6 +227,10 @@ Result<void> SearchCases::keep_failure(Execution execution, const Attempt& attem
   const std::vector<RpcRecord>& rpcs = attempt.result.record.rpcs;
   execution.output = with_service_logs(attempt.output, attempt.result);
   execution.seen = what_was_seen(rpcs, state_.report.reference);
+  const auto logged = logged_exceptions(attempt.result.wrote, execution.faults);
+  for (std::string& line : to_lines(logged)) execution.seen.push_back(std::move(line));
+  execution.mending =
+      redact(lint::what_would_mend(execution, rpcs, state_.report.reference, logged));
   row->failure = execution;
   state_.findings.add(execution);
   state_.dispatcher->failed(execution.id);
@@ -277,6 +284,7 @@ Result<void> SearchCases::found(const Execution& failure, const std::vector<Plan
   const auto replay = [&]() -> Result<std::optional<bool>> {
     if (seen_twice) return std::optional(true);
     if (!state_.ended_by_hand.empty()) return std::optional<bool>();  // a service is gone
+    tell_what_is_tried("once more: ", failure.faults);
     auto again = executor_.attempt(plan);
     if (!again) return again.error();
     if (again->result.stopped) return std::optional<bool>();  // it says nothing
@@ -284,6 +292,14 @@ Result<void> SearchCases::found(const Execution& failure, const std::vector<Plan
   };
   return state_.findings.tell(failure, replay,
                               {to_config_text(state_.varies.masks()), executor_.hang_limit()});
+}
+
+void SearchCases::tell_what_is_tried(const char* how,
+                                     const std::vector<InjectedFault>& faults) const {
+  if (!state_.session.tries) return;
+  std::string text;
+  for (const InjectedFault& fault : faults) text += (text.empty() ? how : " + ") + to_line(fault);
+  state_.session.tries(text.empty() ? "without faults" : std::move(text));
 }
 
 Result<void> SearchCases::offer_page() {

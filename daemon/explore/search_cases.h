@@ -66,6 +66,8 @@ class SearchCases final : public CaseSource {
   Result<void> keep_failure(Execution execution, const Attempt& attempt, search::ResultRow* row);
   void note_skipped(const Case& one, const Attempt& attempt, search::ResultRow* row);
   Result<void> tell_search(const Case& one, const Attempt& attempt);
+  // For the live page.
+  void tell_what_is_tried(const char* how, const std::vector<InjectedFault>& faults) const;
   void tell_execution(const Execution& execution);
   // Reports a failure. `seen_twice`: it was reproduced already, so it is not replayed.
   Result<void> found(const Execution& failure, const std::vector<PlannedRpcFault>& plan,

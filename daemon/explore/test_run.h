@@ -43,6 +43,8 @@ struct SessionContext {
   // The live page (docs/page.md). Null: there is none.
   std::function<bool()> page_is_wanted = {};
   std::function<void(TestReport)> offer_page = {};
+  // What is executed next, for who looks at the session while it runs. Null: nobody does.
+  std::function<void(std::string what)> tries = {};
   Baseline baseline = {};  // accepted findings do not count for stop_at_first
   std::string day = {};    // with which the baseline is compared
   // No execution of the running test begins after this time. With it, what is likelier to fail comes

@@ -228,6 +228,8 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   if (!test_->junit_xml.empty()) std::filesystem::remove(test_->junit_xml, ignored);
   const auto by_hand = alive_by_hand();
   const attach::OldConnections before = services_->old_connections();
+  ServiceLogs logs(*config_, *lane_);
+  logs.begin();
   const auto started = Clock::now();
   const uint64_t started_ns = clock_ns();
   auto test = starter_.start(number, start, limit, lane_->wake_fd);
@@ -264,6 +266,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   owned_->forget(running.pid());
   owned_->keep_orphans();
   result.ended = services_->take_ended(suspects(result.record));
+  if (!result.exit || !result.exit->success() || !result.ended.empty()) result.wrote = logs.since();
   if (auto attached = services_->check_attached(); !attached) return attached.error();
   auto gone = ended_by_hand(by_hand);
   if (!gone) return gone.error();

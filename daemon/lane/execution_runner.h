@@ -11,6 +11,7 @@
 
 #include "daemon/agents/agent_hub.h"
 #include "daemon/base/phases.h"
+#include "daemon/lane/service_logs.h"
 #include "daemon/lane/services.h"
 #include "daemon/lane/test_starter.h"
 
@@ -28,6 +29,8 @@ struct ExecutionResult {
   double seconds = 0;        // of the test process, start to end
   Phases phases;             // without the daemon's own
   double limit_seconds = 0;  // the test's time limit, by AgentHub::patient_now
+  std::vector<ServiceWrote>
+      wrote;  // into their logs, by service; of a test that failed, or in which a service ended
   // What the test's runner says of a test that ended well without having run: "skipped: needs a network".
   std::string not_run;
 };

@@ -20,6 +20,8 @@ struct Execution {  // one executed abstract execution with its result
   std::string output;  // last lines of the test's own output
   // What the callers above the faults saw, a line each (seen.h); of failures only.
   std::vector<std::string> seen;
+  std::string
+      mending;  // what would mend it (daemon/lint/mending.h), of failures only; "": nothing is said
   double seconds = 0;
 };
 

@@ -140,7 +140,8 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
   Json failed = Json::array();
   const suite::OwnWords words = suite::own_words(finding.minimal_execution.output);
   for (const suite::FailedTest& test : words.failed)
-    failed.push_back({{"name", test.name}, {"said", test.said}, {"place", test.place}});
+    failed.push_back(
+        {{"name", test.name}, {"said", test.said}, {"place", test.place}, {"source", test.source}});
   return {{"id", finding.id},
           {"number", finding.number},
           {"headline", headline(finding)},
@@ -151,6 +152,8 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
           {"execution", finding.minimal_execution.number},
           {"verdict", verdict_name(finding.minimal_execution.verdict)},
           {"detail", finding.minimal_execution.detail},
+          {"seen", finding.minimal_execution.seen},
+          {"mending", finding.minimal_execution.mending},
           {"failed", std::move(failed)},
           {"recognised", words.recognised},
           {"output", texts->id(finding.minimal_execution.output)},
@@ -174,8 +177,11 @@ Json cell_row(const PageCell& cell, const std::vector<uint32_t>& places) {
 
 Json outcome_rows(const PageTest& page) {
   Json out = Json::array();
-  for (const ShownOutcome& outcome : page.outcomes)
+  for (const ShownOutcome& outcome : page.outcomes) {
     out.push_back({{"text", outcome.text}, {"words", outcome.words}, {"failed", outcome.failed}});
+    if (const std::string fault = fault_in_words(outcome.text); fault != outcome.text)
+      out.back()["fault"] = fault;
+  }
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "daemon/model/test_report.h"
 #include "daemon/redact/redact.h"
 #include "daemon/report/call_site_text.h"
+#include "daemon/report/call_stacks.h"
 #include "daemon/report/causes.h"
 #include "daemon/report/words.h"
 
@@ -61,39 +62,15 @@ std::string listed(const std::vector<std::string>& texts, const char* between) {
   return out;
 }
 
-// The different call stacks of a test, by their innermost frame.
-class Stacks {
- public:
-  void add(const std::vector<std::string>& stack) {
-    if (!stack.empty()) stacks_[stack.front()].insert(stack);
-  }
+// "/app/checkout.js:88 (pay) via /app/http.js:383 (send_request)": where only the helper is the same,
+// the first frame that is not.
+std::string site_text(const InjectedFault& fault, const CallStacks& stacks) {
+  const size_t at = stacks.telling(fault.stack);
+  return at == 0 ? call_site_text(fault.call_site)
+                 : call_site_text(fault.stack[at]) + " via " + call_site_text(fault.call_site);
+}
 
-  // "/app/checkout.js:88 (pay) via /app/http.js:383 (send_request)": where only the helper is the same,
-  // the first frame that is not.
-  std::string site(const InjectedFault& fault) const {
-    const std::vector<std::string>& stack = fault.stack;
-    const auto known = stack.empty() ? stacks_.end() : stacks_.find(stack.front());
-    if (known == stacks_.end()) return call_site_text(fault.call_site);
-    std::vector<const std::vector<std::string>*> alike;
-    for (const auto& other : known->second) {
-      if (other != stack) alike.push_back(&other);
-    }
-    size_t at = 0;
-    while (!alike.empty() && at + 1 < stack.size()) {
-      ++at;
-      std::erase_if(alike, [&](const std::vector<std::string>* other) {
-        return at >= other->size() || (*other)[at] != stack[at];
-      });
-    }
-    return at == 0 ? call_site_text(fault.call_site)
-                   : call_site_text(stack[at]) + " via " + call_site_text(fault.call_site);
-  }
-
- private:
-  std::map<std::string, std::set<std::vector<std::string>>> stacks_;
-};
-
-std::string fault_lines(const InjectedFault& fault, const Stacks& stacks,
+std::string fault_lines(const InjectedFault& fault, const CallStacks& stacks,
                         const std::string& indent) {
   std::string out = indent + counted_call(fault) + "\n";
   out += indent + "  fault         " + fault_text(fault);
@@ -114,7 +91,7 @@ std::string fault_lines(const InjectedFault& fault, const Stacks& stacks,
            cut(redact_object(fault.arguments), kMaxShownArguments);
   }
   out += "\n" + indent + "  call site     " +
-         (fault.call_site.empty() ? "not known" : stacks.site(fault)) + "\n";
+         (fault.call_site.empty() ? "not known" : site_text(fault, stacks)) + "\n";
   if (!fault.service_path.empty()) {
     out += indent + "  service path  " + listed(fault.service_path, " > ") + "\n";
   }
@@ -171,13 +148,16 @@ std::string alike_line(const Finding& finding) {
   return out;
 }
 
-std::string finding_text(const Finding& finding, const Stacks& stacks, const std::string& indent) {
+std::string finding_text(const Finding& finding, const CallStacks& stacks,
+                         const std::string& indent) {
   std::string out;
   for (const InjectedFault& fault : finding.minimal) out += fault_lines(fault, stacks, indent);
   out += seen_text(finding, indent);
   const std::string output = last_lines(redact(finding.minimal_execution.output), kMaxOutputLines,
                                         (indent + "  | ").c_str());
   if (!output.empty()) out += indent + "last lines of the test's own output:\n" + output;
+  if (const std::string& mending = finding.minimal_execution.mending; !mending.empty())
+    out += indent + "what would mend it: " + cut(redact(mending), kMaxLine) + "\n";
   std::string notes;
   if (finding.executions > 1) {
     notes = std::to_string(finding.executions) + " failing executions contain " +
@@ -289,7 +269,7 @@ std::string fault_text(const InjectedFault& fault) {
 
 std::string to_text(const Finding& finding) {
   return "test \"" + finding.minimal_execution.test + "\": " + headline(finding) + "\n" +
-         finding_text(finding, Stacks(), "  ");
+         finding_text(finding, CallStacks(), "  ");
 }
 
 std::string to_line(const Finding& finding) {
@@ -301,7 +281,7 @@ std::string to_line(const Finding& finding) {
 }
 
 std::string findings_text(const TestReport& test) {
-  Stacks stacks;
+  CallStacks stacks;
   for (const RpcRecord& rpc : test.reference) stacks.add(rpc.stack_text);
   for (const Finding& finding : test.findings) {
     for (const InjectedFault& fault : finding.minimal) stacks.add(fault.stack);

@@ -95,6 +95,11 @@ std::unique_ptr<Explorations::Running> Explorations::prepare(Lane* lane, size_t 
   SessionContext& session = *out->session;
   session.page_is_wanted = options_.page_is_wanted;
   session.offer_page = [this, number](TestReport running) { show(number, std::move(running)); };
+  const std::string name = request.tests[number].name;
+  if (Underway* underway = options_.underway) {
+    underway->tries(name, "without faults");
+    session.tries = [underway, name](std::string what) { underway->tries(name, std::move(what)); };
+  }
   session.baseline = request.baseline;
   session.day = request.day;
   session.suspects = options_.suspects;
@@ -118,6 +123,7 @@ std::unique_ptr<Explorations::Running> Explorations::prepare(Lane* lane, size_t 
 
 Exploration Explorations::conclude(const Running& running, Exploration exploration) {
   exploration.report.lane = running.lane->place().number;
+  tries_nothing(running);
   const bool seen_all = options_.mode->has_seen_all(exploration);
   if (seen_all || options_.mode->ended_at_bound(exploration)) {
     const std::lock_guard lock(mutex_);
@@ -264,6 +270,16 @@ std::unique_ptr<Explorations::Running> Explorations::begin_turns(Lane* lane, siz
   return out;
 }
 
+void Explorations::put_aside(const Running& running) {
+  running.explorer->put_aside();
+  tries_nothing(running);
+}
+
+void Explorations::tries_nothing(const Running& running) {
+  if (options_.underway == nullptr) return;
+  options_.underway->tries(options_.request->tests[running.number].name, "");
+}
+
 // On the thread of a lane, which has `running` already.
 void Explorations::take_turns(uint32_t number, std::vector<std::unique_ptr<Running>> running,
                               Turns* turns) {
@@ -278,7 +294,7 @@ void Explorations::take_turns(uint32_t number, std::vector<std::unique_ptr<Runni
       continue;
     }
     running.push_back(begin_turns(lane, *test));
-    running.back()->explorer->put_aside();
+    put_aside(*running.back());
   }
   std::vector<Turns::Player> players;
   for (const auto& one : running) {
@@ -287,7 +303,7 @@ void Explorations::take_turns(uint32_t number, std::vector<std::unique_ptr<Runni
                          begin(*one->lane, one->questions);
                          one->explorer->take_up();
                        },
-                       [one = one.get()] { one->explorer->put_aside(); }});
+                       [this, one = one.get()] { put_aside(*one); }});
   }
   turns->run(players);
   for (size_t i = 0; i < running.size(); ++i) {
@@ -316,7 +332,7 @@ void Explorations::explore_in_turns() {
       further = options_.further->equal_lanes();
       if (left() <= further.size()) further.clear();
     }
-    explorer.put_aside();
+    put_aside(*running.back());
     if (!further.empty()) {
       running.back()->session->lanes = 1;
       running.back()->session->further_lanes = nullptr;

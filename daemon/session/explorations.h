@@ -19,6 +19,7 @@
 #include "daemon/session/questions.h"
 #include "daemon/session/request.h"
 #include "daemon/session/turns.h"
+#include "daemon/session/underway.h"
 
 namespace filibuster {
 
@@ -38,6 +39,7 @@ class Explorations {
     // The live page. `show` gets the tests that are explored or are being explored.
     std::function<bool()> page_is_wanted;
     std::function<void(std::vector<TestReport>)> show;
+    Underway* underway = nullptr;  // null: nobody looks
   };
   explicit Explorations(Options options) : options_(std::move(options)) {}
 
@@ -76,6 +78,8 @@ class Explorations {
   Exploration explore(Lane* lane, size_t number);
   // The same up to its first fault, for a test that takes turns.
   std::unique_ptr<Running> begin_turns(Lane* lane, size_t number);
+  void put_aside(const Running& running);
+  void tries_nothing(const Running& running);
   void explore_in_turns();
   void take_turns(uint32_t lane, std::vector<std::unique_ptr<Running>> running, Turns* turns);
   void on_lanes(const std::vector<uint32_t>& further, const std::function<void(uint32_t)>& work);

@@ -25,7 +25,7 @@ void LivePage::put(std::string summary, std::string executions) {
 void LivePage::wait_until_fetched(std::chrono::milliseconds most) {
   std::unique_lock lock(mutex_);
   if (last_asked_ + kLooks < std::chrono::steady_clock::now()) return;
-  changed_.wait_for(lock, most, [this] { return fetched_ == number_; });
+  changed_.wait_for(lock, most, [this] { return fetched_ == number_ && given_ == number_; });
 }
 
 LivePage::Version LivePage::fetch(uint64_t seen, std::chrono::milliseconds wait) {
@@ -41,8 +41,10 @@ LivePage::Version LivePage::fetch(uint64_t seen, std::chrono::milliseconds wait)
   return {number_, summary_};
 }
 
-std::string LivePage::executions() const {
+std::string LivePage::executions() {
   const std::lock_guard lock(mutex_);
+  given_ = number_;
+  changed_.notify_all();
   return executions_;
 }
 

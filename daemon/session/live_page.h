@@ -16,8 +16,8 @@ class LivePage {
   // True: somebody asked since the last put(), or nothing was put yet.
   bool wanted() const;
   void put(std::string summary, std::string executions = "[]");
-  // Waits until whoever looks at the page has fetched what the last put() brought, at most `most`. Returns
-  // at once where nobody looks.
+  // Waits until whoever looks at the page has fetched what the last put() brought, the executions too, at most
+  // `most`. Returns at once where nobody looks.
   void wait_until_fetched(std::chrono::milliseconds most);
 
   // --- the server's threads ---
@@ -28,12 +28,14 @@ class LivePage {
   // The data, if they are newer than version `seen`; else asks for newer ones, and waits for them at
   // most `wait`. `summary` is empty where nothing newer came.
   Version fetch(uint64_t seen, std::chrono::milliseconds wait);
-  std::string executions() const;
+  std::string executions();
 
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  uint64_t number_ = 0, fetched_ = 0;
+  uint64_t number_ = 0;
+  uint64_t fetched_ = 0,
+           given_ = 0;  // the versions whose summary, and whose executions, were handed out
   bool wanted_ = true;  // the first data are made at once: whoever opens the page sees them
   std::string summary_, executions_;
   std::chrono::steady_clock::time_point last_asked_;

@@ -321,8 +321,10 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
       (request_.verb == SessionRequest::Verb::kRun ||
        request_.verb == SessionRequest::Verb::kSuite)) {
     options.end = began_ + request_.config.bounds.max_time;
+    underway_.set_end(*options.end);
     if (request_.verb == SessionRequest::Verb::kRun) options.suspects = suspects();
   }
+  options.underway = &underway_;
   options.page_is_wanted = [this] { return live_page_.wanted(); };
   options.show = [this, report](std::vector<TestReport> tests) {
     SessionReport so_far = *report;

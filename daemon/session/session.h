@@ -22,6 +22,7 @@
 #include "daemon/session/live_page.h"
 #include "daemon/session/mode.h"
 #include "daemon/session/request.h"
+#include "daemon/session/underway.h"
 
 namespace filibuster {
 
@@ -41,6 +42,7 @@ class Session {
 
   std::string report() const;  // text of report.json (kLint: of lint.json); "" before the end
   LivePage& live_page() { return live_page_; }
+  const Underway& underway() const { return underway_; }
   // The same in another format: "sarif"; kRun: "junit" and "markdown", too. "": there is none.
   std::string document(const std::string& format) const;
   // The faults injected in the running execution that match. `unknown` is set if the answer depends on
@@ -94,6 +96,7 @@ class Session {
   std::atomic<bool> stopped_{false};
   EventLog events_;
   LivePage live_page_;
+  Underway underway_;
 
   mutable std::mutex mutex_;  // guards everything below, but for the threads
   Document document_;

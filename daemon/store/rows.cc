@@ -41,7 +41,8 @@ std::string to_text(const ResultRow& row) {
     out["failure"] = {{"faults", fault_rows(failure.faults)},
                       {"detail", failure.detail},
                       {"output", failure.output},
-                      {"seen", failure.seen}};
+                      {"seen", failure.seen},
+                      {"mending", failure.mending}};
   }
   return dump(std::move(out));
 }
@@ -69,6 +70,7 @@ std::optional<ResultRow> result_from(uint32_t number, std::string_view text) {
     out.detail = failure->at("detail");
     out.output = failure->at("output");
     out.seen = failure->at("seen").get<std::vector<std::string>>();
+    out.mending = failure->value("mending", "");
     out.seconds = row->seconds;
     return true;
   });

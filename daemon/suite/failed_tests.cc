@@ -150,6 +150,7 @@ std::optional<FailedTest> read_body(const std::string& name, const Lines& body) 
   if (const Lines marked = marked_by_pytest(body); !marked.empty()) {
     out.said = joined(marked, kMaxSaid);
     for (const std::string_view line : body) {
+      if (line.starts_with(">  ")) out.source = trimmed(line.substr(1));
       if (line.starts_with(' ') || line.starts_with("E")) continue;
       if (std::string place = place_at_begin(line); !place.empty()) out.place = std::move(place);
     }

@@ -13,6 +13,7 @@ struct FailedTest {
   std::string name;   // as its runner names it: "test_shop.py::test_order"; "": it is not known
   std::string said;   // the assertion that failed or the exception, of few lines
   std::string place;  // "test_shop.py:28"; "": it is not known
+  std::string source = {};  // the line there, where its runner shows it: "assert len(charges) <= 1"
 };
 
 struct OwnWords {

@@ -85,7 +85,7 @@ def test_report_json_has_exactly_the_documented_members(planted):
     assert set(test) == documented("\nA test:")
     finding = test["findings"][0]
     described = listed("\nA finding: ")
-    first = {"execution", "id", "verdict", "detail", "output", "seen", "seconds", "faults"}
+    first = {"execution", "id", "verdict", "detail", "output", "seen", "mending", "seconds", "faults"}
     assert set(finding["first"]) == first and first <= described
     assert set(finding) == {"id", "number", "faults", "executions", "reproduced", "counterexample", "standing", "because",
                             "until", "first"}

@@ -40,9 +40,18 @@ export interface Fault {
 
 // What came of an RPC in an execution, or a fault: the text that is compared, and what it is for a person.
 export interface Outcome {
+  fault?: string; // of a fault: what happens, in words
   text: string;
   words: string;
   failed: boolean;
+}
+
+// A test that failed, in its own words.
+export interface FailedTest {
+  name: string; // "": it is not known
+  said: string; // the assertion with its values
+  place: string; // "test_shop.py:28"; "": it is not known
+  source: string; // the line there, where its runner shows it
 }
 
 export interface Finding {
@@ -56,6 +65,10 @@ export interface Finding {
   execution: number;
   verdict: string;
   detail: string;
+  seen: string[]; // what the callers saw and logged, a line each
+  mending: string; // what would mend it; "": nothing is said
+  failed: FailedTest[];
+  recognised: boolean; // false: `failed` has the last lines of the output
   output: number;
   seconds: number;
 }
@@ -98,6 +111,7 @@ export interface Test {
   texts: string[];
   outcomes: Outcome[];
   findings: Finding[];
+  causes: { findings: string[] }[]; // ids
   reference: Row[] | null;
   trees: Record<string, Row[]>;
   matrix: Cell[];

@@ -1,23 +1,20 @@
-// Findings by the set of RPCs that fail in them, smallest sets first.
+// Findings by their cause: the same failure at the same call sites, fewer faults first (daemon/report/causes.h).
 import { callWords, type Finding, type Test } from "./data";
 
 export interface Group {
   test: number; // place among the tests
   key: string;
-  calls: number[];
+  calls: number[]; // of the first finding
   findings: Finding[];
 }
 
 export function groupsOf(test: Test, place: number): Group[] {
-  const groups = new Map<string, Group>();
-  for (const finding of test.findings) {
-    const calls = [...new Set(finding.faults.map((fault) => fault.call))].sort((a, b) => a - b);
-    const key = calls.join();
-    const group = groups.get(key);
-    if (group) group.findings.push(finding);
-    else groups.set(key, { test: place, key, calls, findings: [finding] });
-  }
-  return [...groups.values()].sort((a, b) => a.calls.length - b.calls.length);
+  const byId = new Map(test.findings.map((finding) => [finding.id, finding]));
+  return test.causes.map(({ findings: ids }) => {
+    const findings = ids.flatMap((id) => byId.get(id) ?? []);
+    const calls = [...new Set(findings[0]?.faults.map((fault) => fault.call) ?? [])].sort((a, b) => a - b);
+    return { test: place, key: ids[0] ?? "", calls, findings };
+  });
 }
 
 export interface Filter {

@@ -23,7 +23,7 @@ class Refused extends Error {}
 export async function follow() {
   const token = takeToken();
   const live = (part: Partial<Live>) => change({ live: { ...current().live!, ...part } });
-  change({ live: { state: "connecting", progress: null, lines: [], report: "" } });
+  change({ live: { state: "connecting", progress: new Map(), tries: [], until: null, lines: [], report: "" } });
 
   const ask = async (path: string): Promise<Response> => {
     const answer = await fetch(path, { headers: { Authorization: `Bearer ${token}` }, cache: "no-store" });
@@ -39,6 +39,7 @@ export async function follow() {
       const news = await (await ask(`/v1/sessions/${session}/progress?after=${next}`)).json();
       next = news.next;
       for (const event of news.events) take1(event, live);
+      live({ tries: news.tries, until: news.seconds_left === null ? null : Date.now() + 1000 * news.seconds_left });
       done = news.state === "done";
     }
   };
@@ -77,16 +78,12 @@ function take1(event: Record<string, any>, live: (part: Partial<Live>) => void) 
   switch (event.type) {
     case "execution":
       live({
-        progress: {
-          test: event.test,
+        progress: new Map(current().live!.progress).set(event.test, {
           executed: event.executed,
           open: event.open,
-          redundant: event.redundant,
-          findings: event.findings,
           rate: event.rate,
           eta: event.open > 0 ? event.eta_seconds : 0,
-          last: `${event.faults.join(" + ") || "no fault"}: ${event.verdict}`,
-        },
+        }),
       });
       break;
     case "service":

@@ -5,7 +5,7 @@ import type { Summary } from "./data";
 import { counted, oneLine } from "./parts";
 import { noFilter, type Filter } from "./groups";
 import { follow } from "./live";
-import { change, current, go, readAddress, subscribe, take, takeExecutions, views, type Live, type State } from "./store";
+import { change, current, go, readAddress, subscribe, take, takeExecutions, views, type State } from "./store";
 import { keepTheme, showTheme, themeNow, themes, type Theme } from "./theme";
 import { chosen, Findings, shownGroups, type Shown } from "./views/findings";
 import { Map_ } from "./views/map";
@@ -13,12 +13,13 @@ import { Matrix } from "./views/matrix";
 import { ExecutionsView } from "./views/executions";
 import { EnvironmentBanner } from "./views/environment";
 import { Headline } from "./views/headline";
+import { LiveLine } from "./views/live";
 import { CoverageView } from "./views/coverage";
 import { LintsView, NotesView } from "./views/rest";
 
 const keys = [
-  ["j, k", "next and previous finding"],
-  ["n, p", "next and previous group of findings"],
+  ["j, k", "next and previous set of faults"],
+  ["n, p", "next and previous finding"],
   ["/", "search"],
   ["1 to 7", "Findings, Map, Matrix, Executions, Coverage, Lints, Notes"],
   ["c", "copy the replay command"],
@@ -119,40 +120,13 @@ function Counts({ summary, shown }: { summary: Summary; shown: number }) {
   const finished = summary.tests.length > 0 && summary.tests.every((test) => test.finished);
   return (
     <p class="counts">
-      <Headline summary={summary} findings={findings} />
-      {findings > shown && <> in {counted(shown, "group")}</>}
+      <Headline summary={summary} findings={shown} />
+      {findings > shown && <> ({counted(findings, "set")} of faults)</>}
       {summary.tests.length > 0 && " \u00b7 "}{summary.tests.length === 0 ? null : summary.tests.length === 1 ? `test ${oneLine(summary.tests[0]!.test)}` : counted(summary.tests.length, "test")}
       {" \u00b7 "}{counted(sum((test) => test.counts.executed), "execution")}, {sum((test) => test.counts.redundant).toLocaleString("en")} redundant
       {summary.state === "done" && !finished && summary.environment.length === 0 && <b> {"\u00b7"} not finished</b>}
       {untested > 0 && <b> {"\u00b7"} {counted(untested, "RPC")} not tested</b>}
     </p>
-  );
-}
-
-function LiveLine({ live }: { live: Live }) {
-  const { progress } = live;
-  const whole = progress ? progress.executed + progress.open : 0;
-  const left = progress && progress.eta > 0 ? `, about ${progress.eta < 90 ? `${Math.ceil(progress.eta)} s` : `${Math.ceil(progress.eta / 60)} min`} left` : "";
-  const words = {
-    connecting: "waiting for a session \u2026",
-    running: "running",
-    done: "ended",
-    lost: "the daemon has ended: what was seen until then stands below",
-    refused: "the daemon refuses the token of this address: open the address that the running command prints",
-  }[live.state];
-  return (
-    <section class="live" aria-label="Progress">
-      <p role="status"><b class={`state ${live.state}`}>{live.state === "running" ? "\u25cf live" : "\u25cb"}</b> {words}
-        {live.report && <> {"\u00b7"} written to <code>{oneLine(live.report)}</code></>}</p>
-      {progress && live.state === "running" && (
-        <p>
-          <progress max={whole || 1} value={progress.executed} aria-label="executed" />{" "}
-          {oneLine(progress.test)}: {progress.executed} executed, {progress.open} open, {progress.redundant} redundant, {progress.rate.toFixed(progress.rate < 10 ? 1 : 0)}/s{left}
-        </p>
-      )}
-      {progress && live.state === "running" && <p class="quiet clip">last: {oneLine(progress.last)}</p>}
-      {live.state !== "done" && live.lines.slice(-3).map((line) => <p class="quiet clip">{oneLine(line)}</p>)}
-    </section>
   );
 }
 

@@ -14,20 +14,19 @@ export const views: { view: View; title: string }[] = [
   { view: "notes", title: "Notes" },
 ];
 
+// Of one test.
 export interface Progress {
-  test: string;
   executed: number;
   open: number;
-  redundant: number;
-  findings: number;
   rate: number;
   eta: number; // seconds; -1: not known
-  last: string; // faults and verdict of the last execution
 }
 
 export interface Live {
   state: "connecting" | "running" | "done" | "lost" | "refused";
-  progress: Progress | null;
+  progress: ReadonlyMap<string, Progress>; // by test
+  tries: { test: string; what: string }[]; // what is executed now
+  until: number | null; // when --max-time is over, as Date.now() counts; null: there is no bound
   lines: string[]; // warnings, services: the last ones
   report: string; // path of report.html, once it is written
 }

@@ -43,7 +43,7 @@ def test_a_finding_is_told_with_its_fault_its_call_site_and_the_reference_beside
                  site: {text_of('code.site')}, rows: {text_of('.tree tbody tr')}, replay: {text_of('#replay-command')},
                  diagrams: {text_of('.sequence figcaption')}, output: {text_of('pre.output')}, counts: {text_of('.counts')}}};""")
     told = seen.result
-    assert told["headline"] == ["the test fails (exit status 1) under 1 fault"]
+    assert told["headline"] == ["home: the test fails (exit status 1) under 1 fault"]
     assert "status:503" in told["faults"][0]
     assert re.match(r"relay\.py:\d+", told["site"][0]), told
     assert any("http.client" in text or "connection = " in text for text in told["source"]), told["source"]
@@ -117,7 +117,7 @@ def test_an_address_leads_to_its_finding_and_a_filter_leaves_what_matches(tmp_pa
         await page.selectOption("select[aria-label='Filter by fault']", "timeout");
         await page.waitForSelector(".filters [role=status]");
         return {third, same, left: await page.locator(".filters [role=status]").innerText(),
-                faults: await page.locator(".chip, .fault-line").allInnerTexts()};""")
+                faults: await page.locator(".set, .fault-line").allInnerTexts()};""")
     assert "finding=" in seen.result["third"] and seen.result["same"], seen.result
     assert 0 < int(seen.result["left"].split()[0]) < 12 and any("timeout" in text for text in seen.result["faults"]), seen.result
 
@@ -163,7 +163,7 @@ def test_ten_thousand_findings_stay_usable(tmp_path):
         await page.keyboard.press("n");
         await page.waitForFunction(() => location.hash.includes("finding="));
         return {drawn, counts: await page.locator(".counts").innerText()};""")
-    assert "10,000 findings" in seen.result["counts"] and 0 < seen.result["drawn"] < 500
+    assert "(10,000 sets of faults)" in seen.result["counts"] and 0 < seen.result["drawn"] < 500
     assert seen.errors == []
 
 
@@ -225,6 +225,6 @@ def test_a_running_exploration_is_followed_until_its_end(project):
     assert process.returncode == 1
     assert "no finding so far" in seen.result["during"]
     assert "token" not in seen.result["url"], "nobody copies it with a permalink"
-    assert seen.result["headline"] == "the test fails (exit status 1) under 1 fault"
+    assert seen.result["headline"] == "home: the test fails (exit status 1) under 1 fault"
     assert all(line.split()[1].startswith(address.split("/#")[0]) for line in seen.requests), seen.requests
     assert seen.errors == []

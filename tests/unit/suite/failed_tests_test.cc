@@ -46,6 +46,7 @@ TEST(OwnWords, OfPytestAreItsAssertionsWithTheirValues) {
                   "<Response [500]>.status_code | test_shop.py:7",
                   "test_shop.py::TestOrders::test_charged | AssertionError: assert 2 <= 1 | "
                   "test_shop.py:28"}));
+  EXPECT_EQ(own_words(kPytest).failed[1].source, "assert len(charges) <= 1");
 }
 
 TEST(OwnWords, OfPytestHaveTheirNamesWhereTheBeginningIsCut) {
