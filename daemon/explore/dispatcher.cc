@@ -126,8 +126,8 @@ Result<std::vector<InjectedFault>> Dispatcher::describe(
   return out;
 }
 
-Result<std::optional<Case>> Dispatcher::next() {
-  auto execution = search_->next();
+Result<std::optional<Case>> Dispatcher::next(const search::Reach& reach) {
+  auto execution = search_->next(reach);
   if (!execution) {
     if (auto healthy = search_->health(); !healthy) return healthy.error();
     return std::optional<Case>();
@@ -146,9 +146,9 @@ Result<Case> Dispatcher::case_of(const search::AbstractExecution& execution) {
   return out;
 }
 
-Result<std::vector<Case>> Dispatcher::ahead(size_t most) {
+Result<std::vector<Case>> Dispatcher::ahead(size_t most, const search::Reach& reach) {
   std::vector<Case> out;
-  for (const search::AbstractExecution& execution : search_->ahead(most)) {
+  for (const search::AbstractExecution& execution : search_->ahead(most, reach)) {
     auto later = case_of(execution);
     if (!later) return later.error();
     out.push_back(std::move(later).value());

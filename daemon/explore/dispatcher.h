@@ -41,11 +41,11 @@ class Dispatcher {
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  // nullopt: the space is explored, or a bound is reached. What was handed out and is neither concluded
+  // nullopt: the space is explored as far as `reach`, or a bound is reached. What was handed out and is neither concluded
   // nor abandoned is handed out again by a later session.
-  Result<std::optional<Case>> next();
+  Result<std::optional<Case>> next(const search::Reach& reach = {});
   // What next() may hand out after that (search.h ahead). Changes nothing.
-  Result<std::vector<Case>> ahead(size_t most);
+  Result<std::vector<Case>> ahead(size_t most, const search::Reach& reach = {});
   Result<void> conclude(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);
   // The same for an execution that was run before the search began anew.
   Result<void> take_over(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);

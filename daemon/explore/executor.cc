@@ -26,6 +26,21 @@ void Executor::set_hang_limit(std::chrono::milliseconds limit) {
   state_.lane.hub().set_hang_limit(limit);
 }
 
+void Executor::put_aside() {
+  known_rpcs_ = state_.lane.hub().known_rpcs();
+}
+
+Result<void> Executor::take_up() {
+  if (!known_rpcs_) return {};
+  auto masks = compile_masks(state_.varies.masks());
+  if (!masks) return masks.error();
+  state_.lane.hub().set_masks(*masks.value());
+  state_.lane.hub().recall_rpcs(*known_rpcs_);
+  state_.lane.hub().set_hang_limit(hang_limit_);
+  known_rpcs_.reset();
+  return {};
+}
+
 Result<void> Executor::note_met(const Observation& seen, const ExecutionRecord& record) {
   for (const RpcRecord& rpc : record.rpcs) answers_.insert(rpc.response);
   return state_.evidence.see_met(seen, record, state_.varies.masks(), state_.report.reference);
@@ -54,7 +69,7 @@ void Executor::note_repetition(const Attempt& one) {
 
 void Executor::begin_lanes() {
   SessionContext& session = state_.session;
-  state_.report.lanes = 1;
+  state_.report.lanes = std::max(state_.report.lanes, 1u);
   if (session.lanes < 2 || session.further_lanes == nullptr) return;
   if (!session.compare_lanes && state_.dispatcher->search().counts().open < 2) return;
   LanePool::Options options;
@@ -87,8 +102,8 @@ void Executor::begin_lanes() {
 void Executor::end_lanes(bool compare) {
   if (!pool_) return;
   if (state_.session.compare_lanes && compare) pool_->compare_all();
-  state_.report.lanes = std::max(pool_->lanes_used(), 1u);
-  state_.report.thrown_away = pool_->thrown_away();
+  state_.report.lanes = std::max(pool_->lanes_used(), state_.report.lanes);
+  state_.report.thrown_away += pool_->thrown_away();
   for (const std::string& problem : pool_->problems()) state_.evidence.warn_and_note(problem);
   pool_.reset();
 }

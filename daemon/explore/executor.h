@@ -48,6 +48,9 @@ class Executor final : public CaseRunner {
   Result<void> begin_snapshots();
   // Decides again where few executions were to be run, since each may bring further ones.
   Result<void> reconsider_snapshots();
+  // Another test has run on the lane meanwhile: its masks and limits are this test's again. put_aside() comes before that.
+  void put_aside();
+  Result<void> take_up();
   // Adds lanes to the search, if several are wanted and there is enough to run.
   void begin_lanes();
   // `compare`: every lane that was used is compared with lane 0, if the session wants that.
@@ -76,6 +79,7 @@ class Executor final : public CaseRunner {
     ExecutionRecord record;
   } reference_;
   std::unordered_set<Hash128, Hash128Hasher> answers_;  // as lane 0 gives them
+  std::shared_ptr<const RpcMemory> known_rpcs_;         // of the lane, while it is put aside
   std::unique_ptr<LanePool> pool_;
   std::chrono::milliseconds hang_limit_{0};
   int ways_compared_ = 0;    // executions that were run both ways

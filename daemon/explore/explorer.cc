@@ -7,6 +7,19 @@
 
 namespace filibuster {
 
+// Counts the time of a turn.
+class Explorer::Turn {
+ public:
+  explicit Turn(Explorer* explorer) : explorer_(*explorer) {}
+  ~Turn() { explorer_.seconds_ += std::chrono::duration<double>(Clock::now() - began_).count(); }
+  Turn(const Turn&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Explorer& explorer_;
+  const Clock::time_point began_ = Clock::now();
+};
+
 Explorer::Explorer(SessionContext* session, Lane* lane, const TestConfig& test)
     : state_(session, lane, test, [this](const MaskTable& masks) { executor_.mask(masks); }),
       executor_(&state_),
@@ -18,38 +31,18 @@ Explorer::Explorer(SessionContext* session, Lane* lane, const TestConfig& test)
       cases_(&state_, &executor_, &relearning_, &watch_, &mutations_) {}
 
 Exploration Explorer::explore() {
-  using Clock = std::chrono::steady_clock;
-  const auto began = Clock::now();
-  bool stopped = false;
-  const auto work = [&]() -> Result<void> {
-    auto flow = begin();
-    if (flow.ok() && flow.value() == Flow::kGoesOn) flow = search();
-    if (!flow) return flow.error();
-    const std::string& nothing = state_.report.nothing_to_explore;
-    if (!nothing.empty()) state_.evidence.note("nothing to explore: " + nothing);
-    stopped = flow.value() == Flow::kStopped && nothing.empty();
-    return close(!stopped);
-  }();
-  executor_.end_lanes(!stopped);
-  if (state_.dispatcher) state_.report.search_seconds = state_.dispatcher->search().seconds();
-  if (state_.store) state_.report.store_seconds = state_.store->seconds();
-  if (!work.ok()) state_.report.error = work.error().message;
-  finish_report(&state_, {stopped, !work.ok()});
-  mutations_.tell(&state_.report);
-  cases_.tell(&state_.report);
-  executor_.tell(&state_.report);
-  state_.report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
-  state_.dispatcher.reset();
-  state_.store.reset();
-  Exploration out;
-  out.report = std::move(state_.report);
-  if (!work.ok()) out.error = work.error();
-  out.stopped = stopped;
-  out.resumed = state_.resumed;
-  return out;
+  begin();
+  search({});
+  return end();
 }
 
-Result<Flow> Explorer::begin() {
+void Explorer::begin() {
+  const Turn turn(this);
+  flow_ = open();
+  if (goes_on()) flow_ = filibuster::goes_on(cases_.begin());
+}
+
+Result<Flow> Explorer::open() {
   if (auto opened = stored_.open(); !opened) return opened.error();
   if (auto begun = executor_.begin(); !begun) return begun.error();
   if (auto begun = state_.lane.services().begin_coverage(coverage::Phase::kWithoutFaults); !begun)
@@ -58,16 +51,71 @@ Result<Flow> Explorer::begin() {
     auto flow = (reference_.*step)();
     if (!flow || flow.value() == Flow::kStopped) return flow;
   }
-  if (auto begun = executor_.begin_snapshots(); !begun) return begun.error();
-  executor_.begin_lanes();
-  return Flow::kGoesOn;
+  return filibuster::goes_on(executor_.begin_snapshots());
 }
 
-Result<Flow> Explorer::search() {
-  if (auto begun = cases_.begin(); !begun) return begun.error();
-  auto flow = run_cases(&cases_, &executor_, state_.lane.place().wake_fd);
-  if (!flow || flow.value() == Flow::kStopped) return flow;
-  return watch_.look_at_the_end();
+void Explorer::search(const search::Reach& reach, uint64_t most) {
+  if (!goes_on()) return;
+  const Turn turn(this);
+  cases_.go_on(reach, most);
+  // A few executions are over before another lane has begun.
+  const bool takes_lanes = most == 0;
+  if (takes_lanes) executor_.begin_lanes();
+  flow_ = run_cases(&cases_, &executor_, state_.lane.place().wake_fd);
+  if (takes_lanes && reach.max_faults != 0) executor_.end_lanes(goes_on());
+}
+
+bool Explorer::goes_on() const {
+  return flow_.ok() && flow_.value() == Flow::kGoesOn && cases_.goes_on();
+}
+
+bool Explorer::is_stopped() const {
+  return flow_.ok() && flow_.value() == Flow::kStopped && state_.report.nothing_to_explore.empty();
+}
+
+void Explorer::compare_lanes() {
+  const Turn turn(this);
+  executor_.begin_lanes();
+  executor_.end_lanes(true);
+}
+
+void Explorer::take_up() {
+  if (auto taken = executor_.take_up(); !taken) flow_ = taken.error();
+}
+
+Exploration Explorer::end() {
+  bool stopped = false;
+  {
+    const Turn turn(this);
+    if (flow_.ok() && flow_.value() == Flow::kGoesOn) flow_ = watch_.look_at_the_end();
+    const auto work = [&]() -> Result<void> {
+      if (!flow_) return flow_.error();
+      const std::string& nothing = state_.report.nothing_to_explore;
+      if (!nothing.empty()) state_.evidence.note("nothing to explore: " + nothing);
+      stopped = is_stopped();
+      return close(!stopped);
+    }();
+    executor_.end_lanes(!stopped);
+    if (state_.dispatcher) state_.report.search_seconds = state_.dispatcher->search().seconds();
+    if (state_.store) state_.report.store_seconds = state_.store->seconds();
+    if (!work.ok()) {
+      state_.report.error = work.error().message;
+      flow_ = work.error();
+    }
+    finish_report(&state_, {stopped, !work.ok()});
+    mutations_.tell(&state_.report);
+    cases_.tell(&state_.report);
+    executor_.tell(&state_.report);
+  }
+  state_.report.seconds = seconds_;
+  state_.dispatcher.reset();
+  state_.store.reset();
+  Exploration out;
+  out.report = std::move(state_.report);
+  if (!flow_) out.error = flow_.error();
+  out.stopped = stopped;
+  out.resumed = state_.resumed;
+  return out;
 }
 
 Result<void> Explorer::close(bool ended) {

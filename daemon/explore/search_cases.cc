@@ -25,17 +25,22 @@ constexpr std::chrono::milliseconds kLivePause{500};
 }  // namespace
 
 Result<void> SearchCases::begin() {
-  state_.dispatcher->start_clock();
   watch_.begin();
   return offer_page();
+}
+
+void SearchCases::go_on(const search::Reach& reach, uint64_t most) {
+  reach_ = reach;
+  left_ = most == 0 ? std::nullopt : std::optional(most);
+  state_.dispatcher->start_clock();
 }
 
 Result<std::optional<Case>> SearchCases::next() {
   const std::optional<Case> none;
   while (!is_readable(state_.lane.place().wake_fd)) {
     if (auto decided = executor_.reconsider_snapshots(); !decided) return decided.error();
-    if (met_first_failure()) return none;
-    auto one = state_.dispatcher->next();
+    if (met_first_failure() || left_ == 0u) return none;
+    auto one = state_.dispatcher->next(reach_);
     if (!one || !one.value()) return one;
     // What was handed out and is not executed stays open: the same command goes on with it.
     if (state_.dispatcher->is_time_over()) {
@@ -47,6 +52,7 @@ Result<std::optional<Case>> SearchCases::next() {
     if (taken.value()) continue;
     const InjectedFault* gone = state_.varies.given_up(*one.value());
     if (gone == nullptr) {
+      if (left_) --*left_;
       tell_what_is_tried("", one.value()->faults);
       return one;
     }
@@ -58,10 +64,11 @@ Result<std::optional<Case>> SearchCases::next() {
 bool SearchCases::met_first_failure() {
   if (!state_.config.bounds.stop_at_first || !state_.findings.has_new_failure()) return false;
   const uint64_t open = state_.dispatcher->search().counts().open;
-  if (open > 0) {
+  if (open > 0 && !met_bound_) {
     state_.report.skipped.push_back(
         {std::to_string(open) + " scheduled executions", "bound stop_at_first: one failure"});
   }
+  met_bound_ = true;
   return true;
 }
 

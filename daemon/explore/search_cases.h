@@ -29,9 +29,15 @@ class SearchCases final : public CaseSource {
 
   // The reference execution is done.
   Result<void> begin();
+  // Hands out what lies within `reach`, at most so many cases (0: no bound).
+  void go_on(const search::Reach& reach, uint64_t most);
+  // False: a bound, or --max-time, ended the search, whatever is open.
+  bool goes_on() const { return !met_bound_ && !state_.report.time_over; }
 
   Result<std::optional<Case>> next() override;
-  Result<std::vector<Case>> ahead(size_t most) override { return state_.dispatcher->ahead(most); }
+  Result<std::vector<Case>> ahead(size_t most) override {
+    return state_.dispatcher->ahead(most, reach_);
+  }
   Result<Flow> conclude(const Case& one, CaseOutcome outcome) override;
 
   // What executions took, by phases.
@@ -74,6 +80,9 @@ class SearchCases final : public CaseSource {
   Relearning& relearning_;
   ReferenceWatch& watch_;
   SentMutations& mutations_;
+  search::Reach reach_;
+  std::optional<uint64_t> left_;  // cases of this turn
+  bool met_bound_ = false;        // --stop-at-first
   Clock::time_point next_offer_;  // of the live page
   Profile profile_;
 };

@@ -33,10 +33,43 @@ void SingleFaults::was_taken(const Single& one) {
   if (waits) turns_.emplace(turn_of(key, site), key);
 }
 
+bool SingleFaults::waits_at(uint64_t site) const {
+  const auto first = sites_.lower_bound({site, 0});
+  return std::any_of(first, sites_.end(), [&](const auto& row) {
+    return row.first.first == site && row.second.waiting > 0;
+  });
+}
+
+std::vector<SiteFaults> SingleFaults::sites() const {
+  std::map<size_t, SiteFaults> in_order;
+  for (auto at = sites_.begin(); at != sites_.end();) {
+    SiteFaults all{at->first.first, 0, 0};
+    size_t number = at->second.number;
+    for (; at != sites_.end() && at->first.first == all.site; ++at) {
+      number = std::min(number, at->second.number);
+      all.taken += at->second.taken;
+      all.waiting += at->second.waiting;
+    }
+    in_order.emplace(number, all);
+  }
+  std::vector<SiteFaults> out;
+  for (const auto& [number, site] : in_order) out.push_back(site);
+  return out;
+}
+
 AbstractId SingleFaults::take() {
-  const Key key = turns_.begin()->second;
-  turns_.erase(turns_.begin());
+  return take_of(turns_.begin()->second);
+}
+
+AbstractId SingleFaults::take_at(uint64_t site) {
+  auto at = sites_.lower_bound({site, 0});
+  while (at->second.waiting == 0) ++at;  // the lowest rank that has one
+  return take_of(at->first);
+}
+
+AbstractId SingleFaults::take_of(const Key& key) {
   Site& site = sites_.at(key);
+  turns_.erase(turn_of(key, site));
   const auto failures = [&](const Kind& kind) {
     const auto known = failures_.find(kind.fault);
     return known == failures_.end() ? size_t{0} : known->second;
@@ -57,16 +90,16 @@ AbstractId SingleFaults::take() {
   return id;
 }
 
-AbstractId OpenExecutions::take(bool oldest) {
+AbstractId OpenExecutions::take(bool oldest, const Reach& reach) {
   AbstractId id = 0;
   if (!last_.empty()) {
     id = oldest ? last_.front() : last_.back();
     oldest ? last_.pop_front() : last_.pop_back();
-  } else if (!next_.empty()) {
+  } else if (has_next(reach)) {
     id = next_.front();
     next_.pop_front();
-  } else if (!singles_.empty()) {
-    id = singles_.take();
+  } else if (has_single(reach)) {
+    id = reach.only_site != 0 ? singles_.take_at(reach.only_site) : singles_.take();
   } else {
     const auto first = sets_.begin();
     id = first->second.back();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/search/journal.h"
+#include "daemon/search/search.h"
 
 namespace filibuster::search {
 
@@ -26,7 +27,10 @@ class SingleFaults {
   };
   void add(const Single& one);
   bool empty() const { return turns_.empty(); }
-  AbstractId take();  // precondition: !empty()
+  bool waits_at(uint64_t site) const;
+  AbstractId take();                  // precondition: !empty()
+  AbstractId take_at(uint64_t site);  // precondition: waits_at(site)
+  std::vector<SiteFaults> sites() const;
   // It was handed out by an earlier process.
   void was_taken(const Single& one);
   void failed(OutcomeId fault) { ++failures_[fault]; }
@@ -51,6 +55,7 @@ class SingleFaults {
     return {site.taken, key.second, site.number};
   }
   Site& site_of(const Single& one);
+  AbstractId take_of(const Key& key);
 
   std::map<Key, Site> sites_;
   std::map<Turn, Key> turns_;  // of the sites where something waits
@@ -67,20 +72,30 @@ class OpenExecutions {
   // Fewer faults come first, of equally many the lower rank, and of one rank the last scheduled.
   void add_set(AbstractId id, size_t faults, size_t rank) { sets_[{faults, rank}].push_back(id); }
   SingleFaults& singles() { return singles_; }
+  const SingleFaults& singles() const { return singles_; }
 
-  bool empty() const { return last_.empty() && next_.empty() && singles_.empty() && sets_.empty(); }
-  AbstractId take(bool oldest);  // precondition: !empty()
+  // Whether something waits within `reach`.
+  bool has(const Reach& reach) const {
+    return !last_.empty() || has_next(reach) || has_single(reach) || has_set(reach);
+  }
+  AbstractId take(bool oldest, const Reach& reach);  // precondition: has(reach)
 
   // In the order of take(), if nothing is added meanwhile; `visit` returns whether to go on.
   template <typename Visit>
-  void each(bool oldest, const Visit& visit) const {
+  void each(bool oldest, const Reach& reach, const Visit& visit) const {
     for (size_t i = 0; i < last_.size(); ++i)
       if (!visit(oldest ? last_[i] : last_[last_.size() - 1 - i])) return;
+    if (reach.only_site != 0) {
+      for (SingleFaults rest = singles_; rest.waits_at(reach.only_site);)
+        if (!visit(rest.take_at(reach.only_site))) return;
+      return;
+    }
     for (const AbstractId id : next_)
       if (!visit(id)) return;
     for (SingleFaults rest = singles_; !rest.empty();)
       if (!visit(rest.take())) return;
     for (const auto& [key, ids] : sets_) {
+      if (reach.max_faults != 0 && key.first > reach.max_faults) return;
       for (size_t i = ids.size(); i > 0; --i)
         if (!visit(ids[i - 1])) return;
     }
@@ -89,6 +104,15 @@ class OpenExecutions {
  private:
   std::deque<AbstractId> last_, next_;
   SingleFaults singles_;
+  bool has_next(const Reach& reach) const { return reach.only_site == 0 && !next_.empty(); }
+  bool has_single(const Reach& reach) const {
+    return reach.only_site != 0 ? singles_.waits_at(reach.only_site) : !singles_.empty();
+  }
+  bool has_set(const Reach& reach) const {
+    return reach.only_site == 0 && !sets_.empty() &&
+           (reach.max_faults == 0 || sets_.begin()->first.first <= reach.max_faults);
+  }
+
   std::map<std::pair<size_t, size_t>, std::vector<AbstractId>> sets_;
 };
 

@@ -85,14 +85,14 @@ Result<void> Search::allow(Hash128 index, OutcomeId fault) {
   return s.health();
 }
 
-std::optional<AbstractExecution> Search::next() {
+std::optional<AbstractExecution> Search::next(const Reach& reach) {
   State& s = *state_;
   const Measured measured(s.options.reduce ? &s.seconds.reduction : &s.seconds.scheduling,
                           s.journal);
   (void)s.health();
-  while (!s.failed && !s.open.empty()) {
+  while (!s.failed && s.open.has(reach)) {
     if (s.options.max_executions != 0 && s.counts.executed >= s.options.max_executions) break;
-    const AbstractId id = s.open.take(s.options.explore_first_scheduled_first);
+    const AbstractId id = s.open.take(s.options.explore_first_scheduled_first, reach);
     if (s.may_be_redundant(id)) {
       const Abstract& abstract = s.abstracts[id];
       const auto list = s.list_of(abstract.parent);
@@ -125,7 +125,7 @@ AbstractExecution Search::describe(AbstractId id) const {
   return execution;
 }
 
-std::vector<AbstractExecution> Search::ahead(size_t most) const {
+std::vector<AbstractExecution> Search::ahead(size_t most, const Reach& reach) const {
   constexpr size_t kLookedAt = 8;  // for each that is wanted
   const State& s = *state_;
   std::vector<AbstractExecution> out;
@@ -137,11 +137,15 @@ std::vector<AbstractExecution> Search::ahead(size_t most) const {
     most = std::min<size_t>(most, left);
   }
   if (most == 0) return out;
-  s.open.each(s.options.explore_first_scheduled_first, [&](AbstractId id) {
+  s.open.each(s.options.explore_first_scheduled_first, reach, [&](AbstractId id) {
     if (redundant_because(id).empty()) out.push_back(describe(id));
     return out.size() < most && ++seen < most * kLookedAt;
   });
   return out;
+}
+
+std::vector<SiteFaults> Search::sites() const {
+  return state_->open.singles().sites();
 }
 
 std::vector<ObservedRpc> Search::observed(AbstractId id) const {

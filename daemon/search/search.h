@@ -106,6 +106,21 @@ struct Standing {
   uint64_t site = 0;  // the call site of the newest fault; 0: not known, or several sites
 };
 
+// How far a search goes for now. What lies beyond stays open. For several searches that take turns; one that explores depth first goes on
+// to its end whatever its reach.
+struct Reach {
+  size_t max_faults =
+      0;  // in one execution, where attempts of one retried call count once; 0: no bound
+  uint64_t only_site = 0;  // single faults of this Standing::site alone; 0: any
+};
+
+// What a call site has had (Standing::site).
+struct SiteFaults {
+  uint64_t site = 0;
+  size_t taken = 0;    // executions with one fault that were handed out
+  size_t waiting = 0;  // of those that are scheduled
+};
+
 struct SearchOptions {
   bool reduce = true;                  // ESR
   bool execute_single_faults = false;  // an execution with one fault is never redundant
@@ -156,12 +171,14 @@ class Search {
   // one is now. Not kept in the journal: to be said again after resume(), before anything else.
   Result<void> allow(Hash128 index, OutcomeId fault);
 
-  // The next execution that is not redundant; nullopt: the space is explored, the bound on executions
+  // The next execution that is not redundant; nullopt: the space is explored as far as `reach`, the bound on executions
   // is reached, or the journal failed (health()).
-  std::optional<AbstractExecution> next();
+  std::optional<AbstractExecution> next(const Reach& reach = {});
   // At most `most` of the executions that next() would hand out if nothing were learnt any more, in that
   // order: the open ones that are not redundant now. Changes nothing; not every open one is looked at.
-  std::vector<AbstractExecution> ahead(size_t most) const;
+  std::vector<AbstractExecution> ahead(size_t most, const Reach& reach = {}) const;
+  // In the order in which they came. Empty where it explores depth first.
+  std::vector<SiteFaults> sites() const;
   AbstractExecution describe(AbstractId id) const;
   // What `id` showed, in the order in which it was compared. It was executed, or others were
   // scheduled from it.

@@ -1,6 +1,6 @@
-// The explorations of a session: its tests one after the other, each on all lanes. Once the lanes have shown in
-// one test what lane 0 shows, and while there are at least as many tests left as lanes, tests are explored side
-// by side, each on one lane (docs/lanes.md).
+// The explorations of a session: its tests in turns (turns.h) or one after the other, each on all lanes. Once the lanes have
+// shown in one test what lane 0 shows, and while there are at least as many tests left as lanes, tests are explored
+// side by side, each on one lane (docs/lanes.md).
 #pragma once
 
 #include <chrono>
@@ -18,6 +18,7 @@
 #include "daemon/session/mode.h"
 #include "daemon/session/questions.h"
 #include "daemon/session/request.h"
+#include "daemon/session/turns.h"
 #include "daemon/session/underway.h"
 
 namespace filibuster {
@@ -59,11 +60,33 @@ class Explorations {
   // What belongs to the exploration that runs on a lane.
   struct Place {
     std::shared_ptr<ServiceDescriptors> descriptors;
-    std::optional<Questions> questions;
+    std::shared_ptr<Questions> questions;  // of the test that has its turn
   };
-  Place* begin(const Lane& lane);
+  // A test on a lane.
+  struct Running {
+    size_t number = 0;
+    Lane* lane = nullptr;
+    TestConfig test;
+    std::shared_ptr<Questions> questions;
+    std::optional<SessionContext> session;
+    std::unique_ptr<Explorer> explorer;  // where it takes turns
+  };
+  bool is_over() const;  // the time of the session
+  Place* begin(const Lane& lane, const std::shared_ptr<Questions>& questions);
+  std::unique_ptr<Running> prepare(Lane* lane, size_t number);
+  Exploration conclude(const Running& running, Exploration exploration);
   Exploration explore(Lane* lane, size_t number);
+  // The same up to its first fault, for a test that takes turns.
+  std::unique_ptr<Running> begin_turns(Lane* lane, size_t number);
+  void put_aside(const Running& running);
+  void tries_nothing(const Running& running);
+  void explore_in_turns();
+  void take_turns(uint32_t lane, std::vector<std::unique_ptr<Running>> running, Turns* turns);
+  void on_lanes(const std::vector<uint32_t>& further, const std::function<void(uint32_t)>& work);
+  void explore_again_on_first();
   size_t left() const;  // tests whose exploration has not begun
+  Lane* lane_of(uint32_t number);
+  Exploration failed(size_t test, uint32_t lane, const std::exception& failure) const;
   void explore_on_all(size_t number);
   void explore_side_by_side(const std::vector<uint32_t>& further);
   void take_tests(uint32_t number);

@@ -9,6 +9,7 @@
 
 #include "daemon/coverage/report.h"
 #include "daemon/explore/exploration.h"
+#include "daemon/explore/explorer.h"
 #include "daemon/lane/lane_ports.h"
 #include "daemon/model/session_report.h"
 #include "daemon/session/documents.h"
@@ -49,6 +50,9 @@ class Mode {
   // Which automatic ports are kept for the next session; nullopt: none.
   virtual std::optional<LanePorts::Keep> keeps_ports() const { return LanePorts::Keep::kNewNames; }
   virtual Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) = 0;
+  // Where tests may take turns (turns.h), in the place of explore(). Null: each is explored to its end before the next one.
+  virtual std::unique_ptr<Explorer> explorer(SessionContext*, Lane*, const TestConfig&);
+  virtual bool takes_turns() const { return false; }
   // Called when every test was explored: are they to be explored once more, with what is known now? explore() is called
   // again for each then.
   virtual bool begins_another_round() { return false; }

@@ -33,6 +33,14 @@ class RunMode final : public Mode {
   Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override {
     return Explorer(session, lane, test).explore();
   }
+  std::unique_ptr<Explorer> explorer(SessionContext* session, Lane* lane,
+                                     const TestConfig& test) override {
+    return std::make_unique<Explorer>(session, lane, test);
+  }
+  // The published prototype explores one test after the other.
+  bool takes_turns() const override {
+    return request_.config.reduce != Reduction::kPublished && request_.tests.size() > 1;
+  }
 
   // A resumed session has not seen the RPCs of its earlier part.
   bool has_seen_all(const Exploration& exploration) const override {

@@ -1,4 +1,6 @@
 """In which order executions come: whoever stops a run has seen the most (docs/configuration.md, "The order of executions")."""
+import itertools
+import json
 import shutil
 
 import pytest
@@ -57,3 +59,49 @@ def test_the_order_is_that_of_one_lane_and_of_a_bounded_run(shop):
     assert order_of(bounded) == whole[:8] and bounded.exit_code == 1, bounded
     rest = shop.filibuster("run", "--json")
     assert len(order_of(rest)) == len(whole) - 8, rest
+
+
+TESTS = {"pages": "/pages", "pay": "/pay", "all": "/"}
+
+
+def several(shop, names):
+    configuration = json.loads((shop.directory / "filibuster.json").read_text())
+    configuration["tests"] = [probe(url("gateway", TESTS[name]), name=name) for name in names]
+    shop.write("filibuster.json", configuration)
+
+
+def is_pair(faults):
+    """Attempts of one call that fail together are none."""
+    return len(faults) > 1 and {service for service, _ in faults} != {"payments"}
+
+
+@pytest.mark.parametrize("names", itertools.permutations(TESTS), ids="-".join)
+def test_tests_take_turns_in_whatever_order_they_stand(shop, names):
+    several(shop, names)
+    run = shop.filibuster("run", "--json", "-j", "2" if names[0] == "all" else "1")
+    assert run.exit_code == 1, run
+    kinds = [row["type"] for row in events(run.output) if row["type"] in ("reference", "execution")]
+    assert kinds[:4] == ["reference"] * 3 + ["execution"], run  # all references come first
+    order = order_of(run)
+    # Each of the three call sites has had a fault after three executions, in whichever test.
+    assert {service for faults in order[:3] for service, _ in faults} == {"catalog", "payments", "stock"}, order
+    pairs = [at for at, faults in enumerate(order) if is_pair(faults)]
+    single = [at for at, faults in enumerate(order) if len(faults) == 1]
+    assert max(single) < min(pairs), order
+    reports = {test["test"]: test for test in run.report["tests"]}
+    assert list(reports) == list(names) and not any(test["counts"]["open"] > test["counts"]["beyond_bound"] for test in reports.values()), run
+    # What a test has found does not depend on the others.
+    alone = shop.filibuster("run", "--json", "--restart-session", "--test", "pay")
+    assert [row["id"] for row in alone.report["tests"][0]["findings"]] == [row["id"] for row in reports["pay"]["findings"]] != []
+    assert alone.report["tests"][0]["counts"] == reports["pay"]["counts"]
+
+
+def test_an_interrupted_run_goes_on_with_each_of_its_tests(shop):
+    several(shop, TESTS)
+    whole = shop.filibuster("run", "--json")
+    part = shop.filibuster("run", "--json", "--restart-session", "--max-time", "10m", env={"FILIBUSTER_TIME_UP_AFTER": "4"})
+    assert all(test["time_over"] for test in part.report["tests"]), part
+    rest = shop.filibuster("run", "--json")
+    counts = [[test["counts"]["executed"] for test in run.report["tests"]] for run in (whole, rest)]
+    assert counts[0] == counts[1] and rest.exit_code == whole.exit_code == 1, rest
+    assert len(order_of(part)) + len(order_of(rest)) == len(order_of(whole)), rest

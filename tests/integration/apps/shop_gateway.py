@@ -1,5 +1,5 @@
 """shop_gateway.py PORT CATALOG PAYMENTS STOCK: a service with three call sites. It asks for three pages at one of them, and tries to pay up to three times at
-another one; only what was not paid is a failure of its own."""
+another one; only what was not paid is a failure of its own. /pages, /pay and /stock reach one of them, / all."""
 import http.client
 import http.server
 import sys
@@ -35,10 +35,8 @@ def pay():
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        pages()
-        paid = pay()
-        stock()
-        self.send_response(200 if paid else 500)
+        results = [act() for act in (pages, pay, stock) if self.path in ("/", f"/{act.__name__}")]
+        self.send_response(500 if False in results else 200)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
