@@ -72,6 +72,23 @@ void Suspects::add_file(std::string_view path) {
   if (!file.empty() && file != ".") files_.insert(file);
 }
 
+std::string Suspects::to_text() const {
+  return dump_json(Json{{"faults", faults_}, {"files", files_}});
+}
+
+Suspects Suspects::of_text(std::string_view text) {
+  Suspects out;
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return out;
+  for (const Json& fault : json.value("faults", Json::array())) {
+    if (fault.is_array() && fault.size() == 2 && fault[0].is_string() && fault[1].is_string())
+      out.faults_.emplace(fault[0], fault[1]);
+  }
+  for (const Json& file : json.value("files", Json::array()))
+    if (file.is_string()) out.files_.insert(file.get<std::string>());
+  return out;
+}
+
 bool Suspects::are_met_by(const InjectedFault& fault) const {
   if (faults_.contains({to_hex(fault.stable.identity), fault.identity()})) return true;
   return std::any_of(fault.stack.begin(), fault.stack.end(), [&](const std::string& frame) {

@@ -33,6 +33,14 @@ void SingleFaults::was_taken(const Single& one) {
   if (waits) turns_.emplace(turn_of(key, site), key);
 }
 
+Places SingleFaults::places() const {
+  std::map<uint64_t, bool> had;  // a site may have several ranks
+  for (const auto& [key, site] : sites_) had[key.first] |= site.taken > 0;
+  const auto tried =
+      std::count_if(had.begin(), had.end(), [](const auto& one) { return one.second; });
+  return {had.size(), static_cast<uint64_t>(tried)};
+}
+
 AbstractId SingleFaults::take() {
   const Key key = turns_.begin()->second;
   turns_.erase(turns_.begin());

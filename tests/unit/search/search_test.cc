@@ -106,12 +106,12 @@ TEST(Search, HandsOutTheLowestRankFirstAlsoWhenItIsResumed) {
   while (const auto next = search.next()) order.push_back(next->faults);
   const PlannedFault a1{{7, 1}, 1}, a2{{7, 1}, 2}, b3{{7, 2}, 3};
   EXPECT_EQ(order, (std::vector<std::vector<PlannedFault>>{{a2}, {b3}, {a1, b3}}));
-  std::map<AbstractId, bool> alone;
+  std::map<AbstractId, size_t> faults;
   search.each_scheduled([&](const Search::Scheduled& row) {
-    alone[row.id] = row.alone;
+    faults[row.id] = row.faults;
     EXPECT_EQ(row.state, row.id == first ? AbstractState::kExecuted : AbstractState::kOpen);
   });
-  EXPECT_EQ(alone, (std::map<AbstractId, bool>{{1, true}, {2, true}, {3, true}, {4, false}}));
+  EXPECT_EQ(faults, (std::map<AbstractId, size_t>{{1, 1}, {2, 1}, {3, 1}, {4, 2}}));
 }
 
 TEST(Search, SaysWhatStandsBeforeTheNewestFault) {
