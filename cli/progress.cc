@@ -96,8 +96,9 @@ ProgressEvent parse_event(const Json& event) {
   return out;
 }
 
-std::string duration_text(double seconds) {
+std::string duration_text(double seconds, bool whole_seconds) {
   if (!(seconds >= 0)) return "?";
+  if (whole_seconds && seconds < 59.5) return printed("%.0f s", seconds);
   if (seconds < 0.995) return printed("%.2f s", seconds);
   if (seconds < 9.95) return printed("%.1f s", seconds);
   if (seconds < 59.5) return printed("%.0f s", seconds);
@@ -128,7 +129,10 @@ std::string progress_line(const ProgressEvent& event, uint64_t findings, size_t 
     parts.push_back({std::to_string(findings) + (findings == 1 ? " finding" : " findings"), 5});
   const bool is_bounded = event.time_left >= 0;
   if (is_bounded || (event.open > 0 && event.eta_seconds >= 0))
-    parts.push_back({duration_text(is_bounded ? event.time_left : event.eta_seconds) + " left", 3});
+    parts.push_back(
+        {(is_bounded ? duration_text(event.time_left, true) : duration_text(event.eta_seconds)) +
+             " left",
+         3});
   const auto joined = [&] {
     std::string out;
     for (const Part& part : parts) out += (out.empty() ? "" : ", ") + part.text;

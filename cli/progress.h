@@ -75,6 +75,6 @@ std::string on_terminal(const std::string& summary, size_t columns, bool color);
 // are left out: the rate first, the places last.
 std::string progress_line(const ProgressEvent& event, uint64_t findings, size_t columns);
 // 0.042 -> "0.04 s", 75 -> "1 min 15 s", 4000 -> "1 h 6 min"
-std::string duration_text(double seconds);
+std::string duration_text(double seconds, bool whole_seconds = false);
 
 }  // namespace filibuster::cli

@@ -6,9 +6,9 @@ namespace filibuster::cli {
 namespace {
 
 // How lines begin that a person copies (daemon/report/).
-constexpr std::string_view kCopied[] = {"run it again: ", "to go on: ",
-                                        "to accept one for a while: ", "\"nondeterminism\": "};
-constexpr size_t kTab = 8;          // columns
+constexpr std::string_view kCopied[] = {
+    "run it again: ", "to go on: ", "to accept one for a while: ", "\"nondeterminism\": "};
+constexpr size_t kTab = 8;           // columns
 constexpr size_t kLongestName = 16;  // of what stands in a column of its own before its text
 
 std::string without_tabs(std::string_view line) {
@@ -26,13 +26,23 @@ std::string hanging(std::string_view line, size_t columns) {
   const size_t indent = std::min(line.find_first_not_of(' '), line.size());
   std::string out(indent, ' ');
   const std::string_view rest = line.substr(indent);
-  if (rest.starts_with("| ")) return out + "|   ";
+  if (rest.starts_with("| ")) {
+    const size_t own = std::min(rest.find_first_not_of(' ', 1), rest.size()) - 1;
+    return out + "|" + std::string(2 * (indent + own) > columns ? 1 : own, ' ') + "  ";
+  }
   out += "  ";
   const size_t gap = rest.find("  ");
   if (gap > kLongestName || rest.substr(0, gap).find("->") != rest.npos) return out;
   const size_t text = rest.find_first_not_of(' ', gap);
   if (text == rest.npos || 2 * (indent + text) > columns) return out;
   return std::string(indent + text, ' ');
+}
+
+// "==========", which stands for no word.
+bool is_rule(std::string_view word) {
+  constexpr size_t kShortest = 4;
+  return word.size() >= kShortest && std::string_view("=-_*#~").find(word[0]) != word.npos &&
+         word.find_first_not_of(word[0]) == word.npos;
 }
 
 std::string wrapped_line(std::string_view given, size_t columns) {
@@ -49,7 +59,9 @@ std::string wrapped_line(std::string_view given, size_t columns) {
   for (size_t at = indent; at < line.size();) {
     const size_t end = std::min(line.find(' ', at), line.size());
     const size_t next = std::min(line.find_first_not_of(' ', end), line.size());
-    const std::string word = line.substr(at, end - at);
+    std::string word = line.substr(at, end - at);
+    const size_t room = columns - std::min(columns, columns_of(current));
+    if (is_rule(word) && room > 0) word.resize(std::min(word.size(), room));
     if (has_word && columns_of(current) + columns_of(word) > columns) {
       out += current.substr(0, current.find_last_not_of(' ') + 1) + "\n";
       current = hang;

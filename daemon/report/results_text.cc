@@ -63,9 +63,11 @@ std::string left_counts(const TestReport& test) {
     more += place.more;
   }
   const uint64_t without = test.places.known - std::min(test.places.known, test.places.tried);
-  std::string out = std::to_string(without) + " of " +
-                    counted(test.places.known, "place", "places") + " without any fault, " +
-                    counted(singles, "single fault", "single faults");
+  std::string out =
+      (without == 0 ? "every place has had a fault"
+                    : std::to_string(without) + " of " +
+                          counted(test.places.known, "place", "places") + " without any fault") +
+      ", " + counted(singles, "single fault", "single faults");
   if (pairs > 0) out += ", " + counted(pairs, "pair", "pairs");
   if (more > 0) out += ", " + counted(more, "larger set of faults", "larger sets of faults");
   return out;

@@ -194,7 +194,7 @@ std::string not_forked_text(const SessionReport& report) {
 // What was not tested, and why.
 std::string not_tested_text(const TestReport& test) {
   const search::SearchCounts& counts = test.counts;
-  std::string out = drift_text(test) + left_text(test);
+  std::string out = drift_text(test);
   std::vector<std::string> lines = skipped_lines(test);
   // If a bound ended the search, `beyond_bound` contains the open executions, too.
   if (!test.finished && !test.time_over && counts.open > 0 && counts.beyond_bound < counts.open) {
@@ -291,7 +291,8 @@ std::string to_text(const SessionReport& report, const std::string& coverage) {
   const std::string blocks[] = {findings,
                                 sum_text(report),
                                 baseline_text(report),
-                                of_each(report, not_tested_text) + goes_on_text(report),
+                                of_each(report, left_text) + goes_on_text(report),
+                                of_each(report, not_tested_text),
                                 of_each(report, notes_text) + not_forked_text(report),
                                 coverage,
                                 of_each(report, [&](const TestReport& test) {

@@ -58,6 +58,9 @@ TEST(ProgressLine, SaysWhenTheTimeIsOverWhereThatIsBounded) {
   bounded.time_left = 72;
   EXPECT_EQ(progress_line(bounded, 2, 0),
             "t: 2 of 3 places, 24 executions, 41/s, 2 findings, 1 min 12 s left");
+  bounded.time_left = 0.3;
+  EXPECT_EQ(progress_line(bounded, 2, 0),
+            "t: 2 of 3 places, 24 executions, 41/s, 2 findings, 0 s left");
   EXPECT_EQ(event(R"({"type": "execution", "time_left": null})").time_left, -1);
 }
 

@@ -8,7 +8,8 @@ namespace filibuster::cli {
 namespace {
 
 TEST(Wrapped, LinesBreakAtBlanksAndHang) {
-  EXPECT_EQ(wrapped("  one two three four\nshort\n", 12), "  one two\n    three\n    four\nshort\n");
+  EXPECT_EQ(wrapped("  one two three four\nshort\n", 12),
+            "  one two\n    three\n    four\nshort\n");
   EXPECT_EQ(wrapped("one two", 7), "one two");
   EXPECT_EQ(wrapped("one two three", 0), "one two three");
   EXPECT_EQ(wrapped("", 10), "");
@@ -16,8 +17,8 @@ TEST(Wrapped, LinesBreakAtBlanksAndHang) {
 }
 
 TEST(Wrapped, WhatStandsInAColumnStaysThere) {
-  EXPECT_EQ(wrapped("  fault         no answer of it", 26),
-            "  fault         no answer\n    of it") << "the column leaves less than half of the line";
+  EXPECT_EQ(wrapped("  fault         no answer of it", 26), "  fault         no answer\n    of it")
+      << "the column leaves less than half of the line";
   EXPECT_EQ(wrapped("  fault         no answer of it, for ten seconds", 36),
             "  fault         no answer of it, for\n                ten seconds");
   EXPECT_EQ(wrapped("  users -> books  GET /books and so on", 20),
@@ -25,13 +26,20 @@ TEST(Wrapped, WhatStandsInAColumnStaysThere) {
 }
 
 TEST(Wrapped, TheTestsOwnLinesKeepTheirBar) {
-  EXPECT_EQ(wrapped("   | assert one\tin two", 16), "   | assert one\n   |   in two");
+  EXPECT_EQ(wrapped("   | assert one\tin two", 20), "   | assert one  in\n   |   two");
+  EXPECT_EQ(wrapped("   |   for all of them", 20), "   |   for all of\n   |     them");
+  EXPECT_EQ(wrapped("   |                              ", 20), "   |");
+}
+
+TEST(Wrapped, RulesEndWhereTheLineDoes) {
+  EXPECT_EQ(wrapped("   | ==== summary ================", 24), "   | ==== summary ======");
+  EXPECT_EQ(wrapped("==============================", 24), "========================");
 }
 
 TEST(Wrapped, WhatIsCopiedStaysWhole) {
   for (const char* line :
-       {"     run it again: filibuster replay 'my shop/1.json'", "  to go on: filibuster run -c a.json",
-        "\"nondeterminism\": [{\"header\": \"date\"}]"})
+       {"     run it again: filibuster replay 'my shop/1.json'",
+        "  to go on: filibuster run -c a.json", "\"nondeterminism\": [{\"header\": \"date\"}]"})
     EXPECT_EQ(wrapped(line, 20), line);
 }
 
