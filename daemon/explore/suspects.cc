@@ -62,7 +62,7 @@ Result<void> Suspects::add_report(std::string_view text) {
 
 Result<void> Suspects::read_report(const std::string& path) {
   std::error_code failed;
-  if (!std::filesystem::exists(path, failed)) return {};
+  if (!std::filesystem::is_regular_file(path, failed)) return {};
   const auto text = read_file(path);
   return text ? add_report(text.value()) : Result<void>(text.error());
 }

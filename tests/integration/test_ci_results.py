@@ -329,13 +329,14 @@ def test_single_faults_that_are_left_are_told_apart(project):
     assert run.exit_code == 4, run
     command = f"{FILIBUSTER} run --root {shlex.quote(str(project.root))} --max-time 1h"
     # The test's own call has no fault. One call of the shop has had one.
-    assert "1 of 2 places without any fault, 3 single faults\n" in run.output, run
+    assert "1 of 2 places without any fault, 3 single faults, 2 pairs\n" in run.output, run
     assert run.output.count(command) == 1 and run.report["command"] == command, run
     assert command in html.unescape((project.root / "summary.md").read_text())
     assert sum(row["alone"] for row in run.test["left"]) == 3
     untried, tried = run.test["left_places"]
     assert run.test["places"] == {"known": 2, "tried": 1} and tried["tried"] and not untried["tried"], run.test
-    assert (len(untried["singles"]), len(tried["singles"])) == (2, 1) and untried["pairs"] + tried["more"] == 0, run.test
+    assert (len(untried["singles"]), len(tried["singles"])) == (2, 1) and untried["pairs"] == 2, run.test
+    assert (tried["pairs"], tried["more"], untried["more"]) == (0, 0, 0), run.test
     assert sorted(row["state"] for row in run.test["cases"]) == ["passed", "skipped", "skipped", "skipped"]
     assert named(project, "shop -> ", ": ").count("skipped") == 3
 

@@ -26,7 +26,7 @@ TEST(Wrapped, WhatStandsInAColumnStaysThere) {
 }
 
 TEST(Wrapped, TheTestsOwnLinesKeepTheirBar) {
-  EXPECT_EQ(wrapped("   | assert one\tin two", 20), "   | assert one  in\n   |   two");
+  EXPECT_EQ(wrapped("   | assert one\tin two", 20), "   | assert one in\n   |   two");
   EXPECT_EQ(wrapped("   |   for all of them", 20), "   |   for all of\n   |     them");
   EXPECT_EQ(wrapped("   |                              ", 20), "   |");
 }

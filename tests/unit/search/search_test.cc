@@ -114,6 +114,28 @@ TEST(Search, HandsOutTheLowestRankFirstAlsoWhenItIsResumed) {
   EXPECT_EQ(faults, (std::map<AbstractId, size_t>{{1, 1}, {2, 1}, {3, 1}, {4, 2}}));
 }
 
+TEST(Search, CountsThePlacesThatHaveHadAFault) {
+  SearchOptions options{.reduce = false};
+  EXPECT_EQ(Search(options, nullptr).places().known, 0u);
+  // RPCs 1 and 2 are of one call site, RPC 3 is of another one; RPC 2 is suspect, and so takes turns of its own.
+  options.standing = [](std::span<const PlannedFault> faults) {
+    const uint64_t rpc = faults.front().index.lo;
+    return Standing{rpc == 2 ? size_t{0} : size_t{1}, rpc == 3 ? uint64_t{30} : uint64_t{10}};
+  };
+  auto store = SearchStore::open(":memory:");
+  ASSERT_TRUE(store.ok());
+  auto search = Search::resume(options, store.value().get());
+  ASSERT_TRUE(search.ok());
+  ASSERT_TRUE(search->executed(kReference, std::vector<ObservedRpc>{rpc(1, 9, {1}), rpc(2, 9, {1}), rpc(3, 9, {1})}).ok());
+  std::vector<uint64_t> tried = {search->places().tried};
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(search->next());
+    tried.push_back(search->places().tried);
+  }
+  EXPECT_EQ(search->places().known, 2u);
+  EXPECT_EQ(tried, (std::vector<uint64_t>{0, 1, 1, 2}));
+}
+
 TEST(Search, SaysWhatStandsBeforeTheNewestFault) {
   Search search({.reduce = false}, nullptr);
   const std::vector<ObservedRpc> rpcs = {rpc(1, 9, {1}), rpc(2, 9, {}, 1), rpc(3, 9, {2}),
