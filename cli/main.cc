@@ -82,6 +82,7 @@ int run(int argc, char** argv) {
   // What stands behind the first "--" is the command line of another program, and is not parsed.
   std::vector<std::string> own;
   Invocation invocation;
+  invocation.typed.assign(argv, argv + argc);
   for (int i = 1; i < argc; ++i) {
     if (invocation.has_command) {
       invocation.command.emplace_back(argv[i]);

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "cli/wrap.h"
+
 namespace filibuster::cli {
 namespace {
 
@@ -47,16 +49,6 @@ std::string with_newline(std::string text) {
   return text;
 }
 
-// The first `columns` characters of a UTF-8 text.
-std::string cut(const std::string& text, int columns) {
-  int seen = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) == 0x80) continue;
-    if (++seen > columns) return text.substr(0, i);
-  }
-  return text;
-}
-
 double fraction_done(const ProgressEvent& event) {
   const double all = static_cast<double>(event.executed) + static_cast<double>(event.open);
   return all > 0 ? static_cast<double>(event.executed) / all : 0;
@@ -83,13 +75,15 @@ ProgressEvent parse_event(const Json& event) {
   out.executed = count_of(event, "executed");
   out.scheduled = count_of(event, "scheduled");
   out.open = count_of(event, "open");
-  out.redundant = count_of(event, "redundant");
+  out.places = count_of(event, "places");
+  out.places_tried = count_of(event, "places_tried");
   out.rpcs = count_of(event, "rpcs");
   out.findings = count_of(event, "findings");
   out.pid = static_cast<int64_t>(count_of(event, "pid"));
   out.seconds = number_of(event, "seconds", 0);
   out.rate = number_of(event, "rate", 0);
   out.eta_seconds = number_of(event, "eta_seconds", -1);
+  out.time_left = number_of(event, "time_left", -1);
   out.resumed = flag_of(event, "resumed", false);
   out.watching = flag_of(event, "watching", false);
   out.passed = flag_of(event, "passed", true);
@@ -102,8 +96,9 @@ ProgressEvent parse_event(const Json& event) {
   return out;
 }
 
-std::string duration_text(double seconds) {
+std::string duration_text(double seconds, bool whole_seconds) {
   if (!(seconds >= 0)) return "?";
+  if (whole_seconds && seconds < 59.5) return printed("%.0f s", seconds);
   if (seconds < 0.995) return printed("%.2f s", seconds);
   if (seconds < 9.95) return printed("%.1f s", seconds);
   if (seconds < 59.5) return printed("%.0f s", seconds);
@@ -113,24 +108,54 @@ std::string duration_text(double seconds) {
   return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
 }
 
-std::string counts_text(const ProgressEvent& event) {
-  std::string text = std::to_string(event.executed) + " executed, " + std::to_string(event.open) +
-                     " open, " + std::to_string(event.redundant) + " redundant";
-  if (event.rate > 0) text += ", " + printed(event.rate < 10 ? "%.1f" : "%.0f", event.rate) + "/s";
-  if (event.open > 0 && event.eta_seconds >= 0)
-    text += ", " + duration_text(event.eta_seconds) + " left";
-  return text;
+std::string progress_line(const ProgressEvent& event, uint64_t findings, size_t columns) {
+  // In the order in which they stand, with what is left out first where there is no room.
+  struct Part {
+    std::string text;
+    int left_out;
+  };
+  std::vector<Part> parts;
+  const std::string executions =
+      std::to_string(event.executed) + (event.executed == 1 ? " execution" : " executions");
+  if (event.places > 0)
+    parts.push_back({std::to_string(event.places_tried) + " of " + std::to_string(event.places) +
+                         (event.places == 1 ? " place" : " places"),
+                     6});
+  parts.push_back({executions, 4});
+  if (event.places == 0) parts.push_back({std::to_string(event.open) + " open", 6});
+  if (event.rate > 0)
+    parts.push_back({printed(event.rate < 10 ? "%.1f" : "%.0f", event.rate) + "/s", 1});
+  if (findings > 0)
+    parts.push_back({std::to_string(findings) + (findings == 1 ? " finding" : " findings"), 5});
+  const bool is_bounded = event.time_left >= 0;
+  if (is_bounded || (event.open > 0 && event.eta_seconds >= 0))
+    parts.push_back(
+        {(is_bounded ? duration_text(event.time_left, true) : duration_text(event.eta_seconds)) +
+             " left",
+         3});
+  const auto joined = [&] {
+    std::string out;
+    for (const Part& part : parts) out += (out.empty() ? "" : ", ") + part.text;
+    return out;
+  };
+  std::string name = event.test + ": ";
+  constexpr int kNameIsLeftOut = 2;
+  for (int next = 1; columns > 0 && columns_of(name + joined()) > columns && next < 6; ++next) {
+    if (next == kNameIsLeftOut) name.clear();
+    std::erase_if(parts, [&](const Part& part) { return part.left_out == next; });
+  }
+  return columns == 0 ? name + joined() : first_words(name + joined(), columns);
 }
 
-std::string painted(const std::string& summary) {
+std::string on_terminal(const std::string& summary, size_t columns, bool color) {
   std::string out;
   for (size_t at = 0; at < summary.size();) {
     const size_t end = std::min(summary.find('\n', at), summary.size());
     const std::string_view line = std::string_view(summary).substr(at, end - at);
-    const bool finding = line.starts_with("  finding ");
-    const bool test = line.starts_with("test \"");
+    const bool finding = color && line.starts_with("  finding ");
+    const bool test = color && line.starts_with("test \"");
     if (finding || test) out += finding ? kRed : kBold;
-    out += line;
+    out += wrapped(line, columns);
     if (finding || test) out += kPlain;
     if (end < summary.size()) out += '\n';
     at = end + 1;
@@ -170,7 +195,7 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
     const std::string line = "finding " + std::to_string(event.number) + ": " +
                              (known ? "as finding " + std::to_string(event.first) + ", " : "") +
                              event.headline;
-    return lasting(options_.color ? kRed + line + kPlain : line);
+    return lasting(line, "", options_.color);
   }
   if (event.type == "warning") return lasting("warning: " + event.text);
   if (event.type == "error") return lasting("error: " + event.text);
@@ -185,11 +210,7 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
 Output ProgressView::execution(const ProgressEvent& event, Time now) {
   // A resumed run counts earlier ones, too.
   const uint64_t findings = std::max(findings_, event.findings);
-  const std::string found =
-      findings == 0 ? ""
-                    : ", " + std::to_string(findings) + (findings == 1 ? " finding" : " findings");
-  const std::string counts = event.test + ": " + counts_text(event) + found;
-  if (options_.terminal) return {transient(counts), ""};
+  if (options_.terminal) return {transient(progress_line(event, findings, room())), ""};
   const double fraction = fraction_done(event);
   const bool same = plain_test_ == event.test;
   if (same && now - plain_time_ < kPlainInterval && fraction - plain_fraction_ < kPlainFraction)
@@ -197,7 +218,7 @@ Output ProgressView::execution(const ProgressEvent& event, Time now) {
   plain_test_ = event.test;
   plain_time_ = now;
   plain_fraction_ = fraction;
-  std::string line = counts;
+  std::string line = progress_line(event, findings, 0);
   if (!event.faults.empty()) {
     line += " | last: ";
     for (size_t i = 0; i < event.faults.size(); ++i)
@@ -209,8 +230,10 @@ Output ProgressView::execution(const ProgressEvent& event, Time now) {
   return {line + "\n", ""};
 }
 
-Output ProgressView::lasting(std::string progress, std::string result) {
+Output ProgressView::lasting(const std::string& text, std::string result, bool red) {
   const std::string before = momentary_ ? "" : line_;
+  std::string progress = options_.terminal ? wrapped(text, options_.columns) : text;
+  if (red) progress = kRed + progress + kPlain;
   Output out{clear() + with_newline(std::move(progress)), with_newline(std::move(result))};
   // With a result, the updating line only comes back with the next execution: written now, it would stand
   // before the result, which goes to the other stream.
@@ -223,10 +246,14 @@ std::string ProgressView::note(const std::string& text) {
 }
 
 std::string ProgressView::transient(const std::string& line) {
-  // One column stays free: some terminals wrap after the last one.
-  line_ = cut(line, std::max(options_.columns, 20) - 1);
+  line_ = first_words(line, room());
   momentary_ = false;
   return "\r" + line_ + "\x1b[K";
+}
+
+// One column stays free: some terminals wrap after the last one.
+size_t ProgressView::room() const {
+  return std::max<size_t>(options_.columns, 20) - 1;
 }
 
 std::string ProgressView::clear() {

@@ -18,10 +18,10 @@ struct ProgressEvent {
   std::string type, test, name, state, detail, text, headline, verdict, summary, report,
       counterexample;
   std::vector<std::string> faults;
-  uint64_t number = 0, first = 0, executed = 0, scheduled = 0, open = 0, redundant = 0, rpcs = 0,
-           findings = 0;
+  uint64_t number = 0, first = 0, executed = 0, scheduled = 0, open = 0, places = 0,
+           places_tried = 0, rpcs = 0, findings = 0;
   int64_t pid = 0;
-  double seconds = 0, rate = 0, eta_seconds = -1;  // eta < 0: not known
+  double seconds = 0, rate = 0, eta_seconds = -1, time_left = -1;  // < 0: not known
   bool resumed = false, watching = false, passed = true;
   int exit_code = 0;
 };
@@ -37,13 +37,15 @@ struct ViewOptions {
   bool terminal = false;
   bool quiet = false;  // only warnings, errors and the summary
   bool color = false;  // of the findings' lines, on stderr
-  int columns = 80;
+  size_t columns = 80;
 };
 
 class ProgressView {
  public:
   using Time = std::chrono::steady_clock::time_point;
   explicit ProgressView(ViewOptions options) : options_(options) {}
+  // The terminal has so many now.
+  void set_columns(size_t columns) { options_.columns = columns; }
 
   Output show(const ProgressEvent& event, Time now);
   // Both return what to write to stderr: a lasting line above the updating one ...
@@ -52,9 +54,10 @@ class ProgressView {
   std::string clear();
 
  private:
-  Output lasting(std::string progress, std::string result = "");
+  Output lasting(const std::string& text, std::string result = "", bool red = false);
   Output execution(const ProgressEvent& event, Time now);
   std::string transient(const std::string& line);
+  size_t room() const;
 
   ViewOptions options_;
   std::string line_;        // the updating line that is on the terminal now
@@ -65,11 +68,13 @@ class ProgressView {
   double plain_fraction_ = 0;
 };
 
-// The summary with the headlines of tests and findings in other types, for a terminal.
-std::string painted(const std::string& summary);
-// "8 executed, 3 open, 2 redundant, 41/s, 3 s left"
-std::string counts_text(const ProgressEvent& event);
+// The summary for a terminal: its lines broken at blanks, and with `color` the headlines of tests and findings in other
+// types. 0 columns: any number.
+std::string on_terminal(const std::string& summary, size_t columns, bool color);
+// "shop: 7 of 9 places, 24 executions, 1.7/s, 2 findings, 1 min 12 s left". Where that has more columns (0: any number), parts
+// are left out: the rate first, the places last.
+std::string progress_line(const ProgressEvent& event, uint64_t findings, size_t columns);
 // 0.042 -> "0.04 s", 75 -> "1 min 15 s", 4000 -> "1 h 6 min"
-std::string duration_text(double seconds);
+std::string duration_text(double seconds, bool whole_seconds = false);
 
 }  // namespace filibuster::cli

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/text/json_depth.h"
+#include "core/text/shell_word.h"
 
 namespace filibuster::cli {
 namespace {
@@ -97,6 +98,18 @@ std::vector<std::string> lines_of(const std::vector<std::string>& texts) {
 
 }  // namespace
 
+std::string command_to_go_on(const std::vector<std::string>& typed) {
+  std::string out;
+  bool own = true;  // not the words of the test
+  for (const std::string& word : typed) {
+    own = own && word != "--";
+    // With it, the same command would begin anew.
+    if (own && word == "--restart-session") continue;
+    out += (out.empty() ? "" : " ") + shell_word(word);
+  }
+  return out;
+}
+
 Result<OrderedJson> session_request(const char* mode, const SessionOptions& options,
                                     const Client& client) {
   const CommandLineConfiguration& line = options.command_line;
@@ -139,6 +152,7 @@ Result<OrderedJson> session_request(const char* mode, const SessionOptions& opti
     const std::filesystem::path whole = std::filesystem::path(client.directory) / file;
     request["directory"] = whole.lexically_normal().parent_path().string();
   }
+  if (!options.typed.empty()) request["command_line"] = command_to_go_on(options.typed);
   if (options.follow) request["follow"] = true;
   if (!client.day.empty()) request["day"] = client.day;
   if (!options.baseline.empty()) {

@@ -16,7 +16,8 @@ namespace filibuster::cli {
 struct SessionOptions {
   std::string config_file;  // -c
   CommandLineConfiguration command_line;
-  bool has_command = false;  // "--" was given
+  bool has_command = false;        // "--" was given
+  std::vector<std::string> typed;  // the words of the command line
   std::string root = ".filibuster";
   std::vector<std::string> tests;
   bool restart = false;
@@ -53,6 +54,9 @@ struct Client {  // this process: the daemon ends the session when the process e
   std::string application;  // FILIBUSTER_APPLICATION
   std::string day = {};     // FILIBUSTER_TODAY
 };
+
+// The command line that goes on with the exploration that `typed` began, as a shell reads it.
+std::string command_to_go_on(const std::vector<std::string>& typed);
 
 // Reads the configuration file if there is one. The Error is one of usage or configuration.
 Result<nlohmann::ordered_json> session_request(const char* mode, const SessionOptions& options,

@@ -134,6 +134,7 @@ Work declare_run(CLI::App& app, std::vector<std::string>** attached) {
   declare_index_options(app, options);
   return [run, options](const Invocation& invocation) {
     options->has_command = invocation.has_command;
+    options->typed = invocation.typed;
     options->command_line.command = invocation.command;
     const auto request = session_request("run", *options, this_client());
     if (!request) return complain(kUsage, request.error().message);

@@ -14,6 +14,7 @@
 #include "cli/page.h"
 #include "cli/progress.h"
 #include "cli/verb.h"
+#include "cli/wrap.h"
 #include "daemon/base/own_files.h"
 
 namespace filibuster::cli {
@@ -61,9 +62,16 @@ bool takes_color(int fd) {
          std::string_view(terminal) != "dumb";
 }
 
-int terminal_columns() {
+// Those that the terminal has now; 0: `fd` is none.
+size_t terminal_columns(int fd) {
   winsize size{};
-  return ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  if (isatty(fd) != 1) return 0;
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+// A line that stays, on stderr.
+void tell(const std::string& line) {
+  put(stderr, wrapped(line, terminal_columns(2)) + "\n");
 }
 
 std::string string_member(const Json& json, const char* key) {
@@ -130,8 +138,7 @@ class Follower {
         resumes_(resumes),
         view_({.terminal = isatty(2) == 1 && !options.json,
                .quiet = options.quiet,
-               .color = takes_color(2),
-               .columns = terminal_columns()}) {}
+               .color = takes_color(2)}) {}
 
   // report.html, once the daemon has written it; else "".
   const std::string& page() const { return page_; }
@@ -172,9 +179,11 @@ class Follower {
     for (const char* key : {"text", "summary", "headline", "detail"}) {
       if (shown.contains(key)) shown[key] = without_controls(string_member(event, key));
     }
+    view_.set_columns(terminal_columns(2));
     const Output out = view_.show(parse_event(shown), std::chrono::steady_clock::now());
     put(stderr, out.progress);
-    if (!options_.document) put(stdout, takes_color(1) ? painted(out.result) : out.result);
+    if (!options_.document)
+      put(stdout, on_terminal(out.result, terminal_columns(1), takes_color(1)));
   }
 
   // The table takes the place of the one before it on a terminal, and is not shown elsewhere: there,
@@ -187,6 +196,7 @@ class Follower {
   }
 
   void say(const std::string& text) {
+    view_.set_columns(terminal_columns(2));
     if (!options_.json) put(stderr, view_.note(text));
   }
 
@@ -220,8 +230,7 @@ class Follower {
   int ended(int exit_code) {
     put(stderr, view_.clear());
     if (!stopped_ || options_.follow) return exit_code;
-    if (!options_.json)
-      put(stderr, "interrupted: run the same command again" + to_go_on(resumes_) + "\n");
+    if (!options_.json) tell("interrupted: run the same command again" + to_go_on(resumes_));
     return exit_code == kFailuresFound ? kFailuresFound : kEnvironment;
   }
 
@@ -264,7 +273,7 @@ void name_absent_services(const DaemonClient& client, const std::string& id,
       words +=
           ": start it with LD_PRELOAD=" + preload_path() + " FILIBUSTER_SERVICE=" + name +
           ", from a folder of this application or with FILIBUSTER_APPLICATION (see filibuster(1))";
-    put(stderr, words + "\n");
+    tell(words);
   }
 }
 
@@ -383,7 +392,7 @@ int run_session(const SessionOptions& options, const nlohmann::ordered_json& req
   if (interrupts == 0 && !daemon.value()->ended(0))
     name_absent_services(client, id, options.command_line);
   if (!follower.page().empty() && !options.json)
-    put(stderr, "page: " + page_address(follower.page()) + "  (filibuster open)\n");
+    tell("page: " + page_address(follower.page()) + "  (filibuster open)");
   if (at_end && !daemon.value()->ended(0)) return at_end(*daemon.value(), id, code);
   return code;
 }

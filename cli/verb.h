@@ -25,6 +25,7 @@ enum ExitCode {
 struct Invocation {
   bool has_command = false;          // "--" was given
   std::vector<std::string> command;  // the words after "--"
+  std::vector<std::string> typed;    // all words, from the program's name on
 };
 
 // Does the work of a verb, after its options are parsed; returns the exit code.

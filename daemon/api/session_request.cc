@@ -377,6 +377,7 @@ ParsedRequest parse_session_request(const std::string& body) {
     apply_overrides(overrides, &out);
     override_faults(overrides.value("faults", std::vector<std::string>()), &out);
     request.working_directory = json.value("working_directory", request.config.directory);
+    request.command_line = json.value("command_line", "");
     if (request.verb == Verb::kRun) read_run_options(json, &out);
     if (request.verb == Verb::kLint) read_lint_options(json.value("lint", Json::object()), &out);
     if (request.verb == Verb::kSuite) read_suite_options(json.value("suite", Json::object()), &out);

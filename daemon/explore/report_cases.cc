@@ -1,5 +1,7 @@
 // What came of each RPC with each of its faults, and what the time did not suffice for.
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "core/index/stable_identity.h"
@@ -22,6 +24,48 @@ struct Tally {
   AbstractState alone_state = AbstractState::kOpen;
   uint64_t left = 0;
   bool alone_left = false;
+};
+
+// What is left, by place.
+class LeftPlaces {
+ public:
+  void add(const InjectedFault& newest, size_t faults, AbstractState state) {
+    LeftPlace& place = at(newest);
+    if (state != AbstractState::kOpen) {
+      place.tried = place.tried || state != AbstractState::kLeftOut;
+    } else if (faults > 1) {
+      ++(faults == 2 ? place.pairs : place.more);
+    } else {
+      auto known = std::find_if(place.singles.begin(), place.singles.end(),
+                                [&](const auto& one) { return one.fault == newest.fault; });
+      if (known == place.singles.end())
+        known = place.singles.insert(known, LeftPlace::Single{newest.fault, 0});
+      ++known->executions;
+    }
+  }
+
+  void put_into(TestReport* report) {
+    report->places.known = places_.size();
+    for (LeftPlace& place : places_) {
+      report->places.tried += place.tried ? 1 : 0;
+      if (!place.singles.empty() || place.pairs + place.more > 0)
+        report->left_places.push_back(std::move(place));
+    }
+    std::stable_sort(report->left_places.begin(), report->left_places.end(),
+                     [](const LeftPlace& a, const LeftPlace& b) { return !a.tried && b.tried; });
+  }
+
+ private:
+  LeftPlace& at(const InjectedFault& newest) {
+    const auto [known, added] = numbers_.emplace(
+        std::tuple(newest.caller, newest.service, newest.call_site), places_.size());
+    if (added)
+      places_.push_back({newest.caller, newest.service, newest.call_site, false, {}, 0, 0});
+    return places_[known->second];
+  }
+
+  std::vector<LeftPlace> places_;
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> numbers_;
 };
 
 void note_first(std::optional<search::AbstractId>* place, search::AbstractId id) {
@@ -54,10 +98,12 @@ void ReportBuilder::add_cases(const std::string& left_because, TestReport* out) 
     }
     return known->second ? &tallies[*known->second] : nullptr;
   };
+  LeftPlaces left_places;
   from_.dispatcher.search().each_scheduled([&](const search::Search::Scheduled& one) {
     Tally* tally = tally_of(one.newest);
     if (tally == nullptr) return;
-    if (one.alone && !tally->alone) {
+    left_places.add(tally->fault, one.faults, one.state);
+    if (one.faults == 1 && !tally->alone) {
       tally->alone = one.id;
       tally->alone_state = one.state;
     }
@@ -82,10 +128,12 @@ void ReportBuilder::add_cases(const std::string& left_because, TestReport* out) 
       case AbstractState::kOpen:
         note_first(&tally->open, one.id);
         ++tally->left;
-        tally->alone_left = tally->alone_left || one.alone;
+        tally->alone_left = tally->alone_left || one.faults == 1;
         break;
     }
   });
+
+  left_places.put_into(out);
 
   std::map<std::string, std::vector<std::string>> findings;  // case -> findings that have its fault
   for (const Finding& finding : report.findings) {

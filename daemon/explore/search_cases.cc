@@ -260,6 +260,7 @@ Result<void> SearchCases::tell_search(const Case& one, const Attempt& attempt) {
 
 void SearchCases::tell_execution(const Execution& execution) {
   const search::SearchCounts counts = state_.dispatcher->search().counts();
+  const search::Places places = state_.dispatcher->search().places();
   const Dispatcher::Estimate estimate = state_.dispatcher->estimate();
   std::vector<std::string> faults;
   for (const InjectedFault& fault : execution.faults) faults.push_back(to_line(fault));
@@ -270,6 +271,8 @@ void SearchCases::tell_execution(const Execution& execution) {
                        {"scheduled", counts.scheduled},
                        {"open", counts.open},
                        {"redundant", counts.redundant},
+                       {"places", places.known},
+                       {"places_tried", places.tried},
                        {"findings", state_.findings.count()},
                        {"faults", faults},
                        {"passed", execution.verdict == Verdict::kPassed},

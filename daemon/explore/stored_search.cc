@@ -75,6 +75,17 @@ Result<void> StoredSearch::note_changed_files() {
   return {};
 }
 
+// A search that goes on keeps the suspects with which it began, and so its order: its own findings stand in the report by now.
+Result<void> StoredSearch::keep_suspects(bool goes_on) {
+  if (goes_on) {
+    auto kept = state_.store->saved(Saved::kSuspects);
+    if (!kept) return kept.error();
+    if (kept.value()) suspects_ = Suspects::of_text(*kept.value());
+    if (kept.value()) return {};
+  }
+  return state_.store->save(Saved::kSuspects, suspects_.to_text());
+}
+
 void StoredSearch::tell_why_anew(const std::string& why) {
   state_.session.warn("test '" + state_.test.name + "' was interrupted and begins anew: " + why);
 }
@@ -155,7 +166,7 @@ Result<void> StoredSearch::open(bool restart) {
     anew = !why.value().empty();
     if (anew) tell_why_anew(why.value());
   }
-  if (state_.session.deadline && begun) {
+  if (begun) {
     if (auto noted = note_changed_files(); !noted) return noted;
   }
   if (!begun && !restart) tell_if_configured_otherwise(folder);
@@ -168,6 +179,7 @@ Result<void> StoredSearch::open(bool restart) {
   search::SearchStore& store = *state_.store;
   if (auto set = store.set_progress({state_.test.name, false}); !set) return set;
   if (auto kept = store.save(Saved::kFiles, dump_json(files_)); !kept) return kept;
+  if (auto kept = keep_suspects(begun && !anew); !kept) return kept;
   auto dispatcher =
       Dispatcher::open(state_.config, state_.session.deadline, suspects_, state_.store.get());
   if (!dispatcher) return dispatcher.error();
@@ -193,6 +205,7 @@ Result<void> StoredSearch::load_results() {
     state_.ended.put(row);
     if (row.skipped) state_.report.skipped.push_back(*row.skipped);
     if (!row.failure) continue;
+    state_.dispatcher->failed(row.id);
     Execution execution = std::move(*row.failure);
     execution.test = state_.test.name;
     auto is_finding = state_.findings.recall(std::move(execution));

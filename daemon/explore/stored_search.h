@@ -36,6 +36,7 @@ class StoredSearch {
   Result<void> load_results();
   Result<std::string> files_changed();  // what differs; "": nothing
   Result<void> note_changed_files();
+  Result<void> keep_suspects(bool goes_on);
   void tell_why_anew(const std::string& why);
   void tell_if_configured_otherwise(const std::string& folder);
   void tell_session();

@@ -62,7 +62,7 @@ Result<void> Suspects::add_report(std::string_view text) {
 
 Result<void> Suspects::read_report(const std::string& path) {
   std::error_code failed;
-  if (!std::filesystem::exists(path, failed)) return {};
+  if (!std::filesystem::is_regular_file(path, failed)) return {};
   const auto text = read_file(path);
   return text ? add_report(text.value()) : Result<void>(text.error());
 }
@@ -70,6 +70,23 @@ Result<void> Suspects::read_report(const std::string& path) {
 void Suspects::add_file(std::string_view path) {
   const std::string file = std::filesystem::path(path).lexically_normal().string();
   if (!file.empty() && file != ".") files_.insert(file);
+}
+
+std::string Suspects::to_text() const {
+  return dump_json(Json{{"faults", faults_}, {"files", files_}});
+}
+
+Suspects Suspects::of_text(std::string_view text) {
+  Suspects out;
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return out;
+  for (const Json& fault : json.value("faults", Json::array())) {
+    if (fault.is_array() && fault.size() == 2 && fault[0].is_string() && fault[1].is_string())
+      out.faults_.emplace(fault[0], fault[1]);
+  }
+  for (const Json& file : json.value("files", Json::array()))
+    if (file.is_string()) out.files_.insert(file.get<std::string>());
+  return out;
 }
 
 bool Suspects::are_met_by(const InjectedFault& fault) const {

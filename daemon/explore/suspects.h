@@ -1,6 +1,5 @@
-// What is likelier to fail than the rest, where the time does not suffice for everything
-// (--max-time): the RPCs that the findings of an earlier report are about, and those that changed
-// files make.
+// What is likelier to fail than the rest, and comes earlier: the RPCs that the findings of an earlier report are about, and
+// those that changed files make.
 #pragma once
 
 #include <set>
@@ -23,6 +22,9 @@ class Suspects {
   // --name-only`).
   void add_file(std::string_view path);
   bool empty() const { return faults_.empty() && files_.empty(); }
+  // For a later session that goes on with the same search. What is no such text has no suspects.
+  std::string to_text() const;
+  static Suspects of_text(std::string_view text);
 
   // True for a fault of an earlier finding, and for an RPC that has a changed file in its call
   // stack.

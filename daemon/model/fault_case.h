@@ -34,6 +34,22 @@ struct FaultCase {
   double seconds = 0;                 // of all of them
 };
 
+// What was scheduled and not executed at one place, which is a call site with the service that it calls: executions
+// whose newest fault is there.
+struct LeftPlace {
+  std::string caller, service;
+  std::string call_site;  // "users.py:31 (get_movie)"; "": not known
+  bool tried = false;     // a fault of it was executed
+  struct Single {
+    std::string fault;        // "timeout"
+    uint64_t executions = 0;  // of several calls that are made there
+  };
+  std::vector<Single>
+      singles;         // executions with one fault, by its kind, in the order of the configuration
+  uint64_t pairs = 0;  // with two faults
+  uint64_t more = 0;   // with more than two
+};
+
 // What was scheduled and not executed, by the newest fault of the executions.
 struct LeftFault {
   std::string rpc;          // "users -> movies GET /movies/*"

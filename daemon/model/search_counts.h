@@ -18,6 +18,12 @@ struct SearchCounts {
   uint64_t left_out = 0;      // an RPC that comes and goes by itself did not come for them
 };
 
+// Places are call sites, each with the service that it calls.
+struct Places {
+  uint64_t known = 0;
+  uint64_t tried = 0;  // have had a fault
+};
+
 // Seconds on a processor of this process (a resumed search begins at 0), without the journal's writes.
 struct SearchSeconds {
   double scheduling = 0;  // taking in what was executed, scheduling what follows from it

@@ -26,6 +26,8 @@ struct SessionReport {
   BaselineUse baseline = {};
   bool profile = false;  // the text says where the time goes
   std::vector<AttachedRow> attached = {};
+  std::string command_line =
+      {};  // that goes on with this exploration, as a shell reads it; "": not known
 
   // The number of findings that make the session fail: new ones, and accepted ones whose day is over.
   size_t failing() const;

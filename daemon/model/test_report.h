@@ -74,8 +74,11 @@ struct TestReport {
   std::vector<Refusals> refusals;  // how 'refused' reached each client
   std::vector<FaultCase> cases;    // every RPC with each of its faults, and what came of it
   std::vector<LeftFault> left;     // what was scheduled and not executed
-  bool time_over = false;          // --max-time ended the exploration
-  std::string error;               // why it could not be explored to its end; "": it could
+  // The same by place: those without any fault come first.
+  std::vector<LeftPlace> left_places;
+  search::Places places;   // all that had or were to have a fault
+  bool time_over = false;  // --max-time ended the exploration
+  std::string error;       // why it could not be explored to its end; "": it could
   std::shared_ptr<const PageTest>
       page;  // what only report.html shows (daemon/page/data.h); null: nothing
 };

@@ -15,6 +15,8 @@
 #include "daemon/report/call_stacks.h"
 #include "daemon/report/causes.h"
 #include "daemon/report/words.h"
+#include "daemon/suite/failed_tests.h"
+#include "daemon/suite/words.h"
 
 namespace filibuster {
 namespace {
@@ -23,6 +25,8 @@ namespace {
 constexpr size_t kMaxOutputLines = 10;      // the last lines of the test's own output
 constexpr size_t kMaxLine = 400;            // bytes of a line
 constexpr size_t kMaxShownArguments = 300;  // bytes
+constexpr size_t kMaxSaid = 300;            // bytes of what a failed test says, in a headline
+constexpr size_t kMaxNames = 5;             // of further tests that failed, in a headline
 // Sets of faults of one cause, beside the first one, that get a line each.
 constexpr size_t kMaxAlike = 10;
 // Causes that are told whole; after them, causes that get a line each.
@@ -126,6 +130,45 @@ std::string what_fails(const Execution& execution) {
   return what;
 }
 
+// What a failed test says, in one line. Of pytest's lines, those that say where its values come from do not belong there.
+std::string said_in_one_line(const std::string& said) {
+  std::string out;
+  for (size_t at = 0; at < said.size();) {
+    const size_t end = std::min(said.find('\n', at), said.size());
+    const std::string_view line = suite::trimmed(std::string_view(said).substr(at, end - at));
+    at = end + 1;
+    if (line.empty() || line.starts_with("+ ")) continue;
+    out += out.empty() ? "" : " ";
+    out += line;
+  }
+  return cut(out, kMaxSaid);
+}
+
+// "test_shop.py::test_all_books fails: assert 500 in (200, 503)". Where the test's output says no such thing: "".
+std::string in_its_own_words(const Execution& execution) {
+  if (execution.verdict != Verdict::kFailed) return "";
+  const suite::OwnWords words = suite::own_words(redact(execution.output));
+  if (!words.recognised) return "";
+  const suite::FailedTest& first = words.failed.front();
+  const std::string said = said_in_one_line(first.said);
+  std::string out =
+      (first.name.empty() ? "the test" : first.name) + " fails" + (said.empty() ? "" : ": " + said);
+  const size_t others = words.failed.size() - 1;
+  if (others == 0) return out;
+  std::vector<std::string> names;
+  for (size_t i = 1; i <= std::min(others, kMaxNames); ++i) names.push_back(words.failed[i].name);
+  return out + "; so " + (others == 1 ? "does " : "do ") + listed(names, ", ") +
+         (others > kMaxNames ? " and " + std::to_string(others - kMaxNames) + " more" : "");
+}
+
+std::string under_faults(const Finding& finding) {
+  std::string faults;
+  for (const InjectedFault& fault : finding.minimal) {
+    faults += (faults.empty() ? " under " : " + ") + counted_call(fault) + ": " + fault_text(fault);
+  }
+  return faults.empty() ? " without any fault" : faults;
+}
+
 std::string title(const Finding& finding) {
   return finding.number > 0 ? "finding " + std::to_string(finding.number) + ": " : "";
 }
@@ -152,12 +195,11 @@ std::string finding_text(const Finding& finding, const CallStacks& stacks,
                          const std::string& indent) {
   std::string out;
   for (const InjectedFault& fault : finding.minimal) out += fault_lines(fault, stacks, indent);
-  out += seen_text(finding, indent);
-  const std::string output = last_lines(redact(finding.minimal_execution.output), kMaxOutputLines,
-                                        (indent + "  | ").c_str());
-  if (!output.empty()) out += indent + "last lines of the test's own output:\n" + output;
   if (const std::string& mending = finding.minimal_execution.mending; !mending.empty())
     out += indent + "what would mend it: " + cut(redact(mending), kMaxLine) + "\n";
+  if (!finding.counterexample.empty()) {
+    out += indent + "run it again: filibuster replay " + shell_word(finding.counterexample) + "\n";
+  }
   std::string notes;
   if (finding.executions > 1) {
     notes = std::to_string(finding.executions) + " failing executions contain " +
@@ -169,9 +211,38 @@ std::string finding_text(const Finding& finding, const CallStacks& stacks,
   if (!notes.empty()) out += indent + notes + "\n";
   if (const std::string standing = standing_text(finding); !standing.empty())
     out += indent + standing + "\n";
-  if (!finding.counterexample.empty()) {
-    out += indent + "run it again: filibuster replay " + shell_word(finding.counterexample) + "\n";
-  }
+  out += seen_text(finding, indent);
+  const Execution& failure = finding.minimal_execution;
+  const std::string output =
+      last_lines(redact(failure.output), kMaxOutputLines, (indent + "  | ").c_str());
+  if (!output.empty()) out += indent + "last lines of the test's own output:\n" + output;
+  return out;
+}
+
+// What a finding is called on the terminal.
+std::string own_headline(const Finding& finding) {
+  const std::string words = in_its_own_words(finding.minimal_execution);
+  if (words.empty()) return headline(finding);
+  return finding.minimal.empty() ? words + " without any fault"
+         : finding.minimal.size() > 1
+             ? words + " (under " + std::to_string(finding.minimal.size()) +
+                   " faults in combination)"
+             : words;
+}
+
+// The other sets of faults of a cause, and what passes.
+std::string alike_text(const TestReport& test, const FailureCause& cause) {
+  const std::vector<size_t>& sets = cause.findings;
+  const std::vector<std::string> passed = passed_there(test, cause);
+  std::string out;
+  if (!passed.empty()) out += "     passes there under: " + listed(passed, ", ") + "\n";
+  if (sets.size() == 1) return out;
+  out += "     fails in the same way, there, under:\n";
+  for (size_t j = 1; j < sets.size() && j <= kMaxAlike; ++j)
+    out += "       " + alike_line(test.findings[sets[j]]) + "\n";
+  if (sets.size() > kMaxAlike + 1)
+    out += "       and " + std::to_string(sets.size() - kMaxAlike - 1) +
+           " more sets of faults (all are in report.json)\n";
   return out;
 }
 
@@ -273,11 +344,12 @@ std::string to_text(const Finding& finding) {
 }
 
 std::string to_line(const Finding& finding) {
-  std::string faults;
-  for (const InjectedFault& fault : finding.minimal) {
-    faults += (faults.empty() ? " under " : " + ") + counted_call(fault) + ": " + fault_text(fault);
-  }
-  return what_fails(finding.minimal_execution) + (faults.empty() ? " without any fault" : faults);
+  return what_fails(finding.minimal_execution) + under_faults(finding);
+}
+
+std::string news_line(const Finding& finding) {
+  const std::string words = in_its_own_words(finding.minimal_execution);
+  return (words.empty() ? what_fails(finding.minimal_execution) : words) + under_faults(finding);
 }
 
 std::string findings_text(const TestReport& test) {
@@ -289,24 +361,15 @@ std::string findings_text(const TestReport& test) {
   const std::vector<FailureCause> causes = causes_of(test.findings);
   std::string out;
   for (size_t i = 0; i < std::min(causes.size(), kMaxWhole); ++i) {
-    const std::vector<size_t>& sets = causes[i].findings;
-    const Finding& first = test.findings[sets.front()];
-    out += "\n  " + title(first) + headline(first) + "\n" + finding_text(first, stacks, "     ");
-    const std::vector<std::string> passed = passed_there(test, causes[i]);
-    if (!passed.empty()) out += "     passes there under: " + listed(passed, ", ") + "\n";
-    if (sets.size() == 1) continue;
-    out += "     fails in the same way, there, under:\n";
-    for (size_t j = 1; j < sets.size() && j <= kMaxAlike; ++j)
-      out += "       " + alike_line(test.findings[sets[j]]) + "\n";
-    if (sets.size() > kMaxAlike + 1)
-      out += "       and " + std::to_string(sets.size() - kMaxAlike - 1) +
-             " more sets of faults (all are in report.json)\n";
+    const Finding& first = test.findings[causes[i].findings.front()];
+    out += "\n  " + title(first) + own_headline(first) + "\n" +
+           finding_text(first, stacks, "     ") + alike_text(test, causes[i]);
   }
   if (causes.size() > kMaxWhole) out += "\n";
   for (size_t i = kMaxWhole; i < std::min(causes.size(), kMaxWhole + kMaxLines); ++i) {
     const std::vector<size_t>& sets = causes[i].findings;
     const Finding& first = test.findings[sets.front()];
-    out += "  " + title(first) + to_line(first) +
+    out += "  " + title(first) + news_line(first) +
            (sets.size() > 1 ? ", and under " + counted(sets.size() - 1, "other set of faults",
                                                        "other sets of faults")
                             : "") +

@@ -234,7 +234,9 @@ Json common_row(const TestReport& test) {
       {"refusals", std::move(refusals)},
       {"causes", cause_rows(test.findings)},
       {"cases", to_rows(test.cases)},
-      {"left", to_rows(test.left)}};
+      {"left", to_rows(test.left)},
+      {"left_places", to_rows(test.left_places)},
+      {"places", {{"known", test.places.known}, {"tried", test.places.tried}}}};
 }
 
 Json row(const TestReport& test) {
@@ -281,6 +283,7 @@ std::string to_json(const SessionReport& report) {
                {"config", report.config_path},
                {"exit_code", report.exit_code},
                {"error", redact(report.error)},
+               {"command", redact(report.command_line)},
                {"baseline", std::move(baseline)},
                {"attached", attached_rows(report.attached)},
                {"tests", std::move(tests)}});

@@ -47,6 +47,23 @@ Json to_rows(const std::vector<LeftFault>& left) {
   return out;
 }
 
+Json to_rows(const std::vector<LeftPlace>& left) {
+  Json out = Json::array();
+  for (const LeftPlace& place : left) {
+    Json singles = Json::array();
+    for (const LeftPlace::Single& one : place.singles)
+      singles.push_back({{"fault", one.fault}, {"executions", one.executions}});
+    out.push_back({{"caller", place.caller},
+                   {"service", place.service},
+                   {"call_site", place.call_site},
+                   {"tried", place.tried},
+                   {"singles", std::move(singles)},
+                   {"pairs", place.pairs},
+                   {"more", place.more}});
+  }
+  return out;
+}
+
 Json to_row(const BaselineUse& baseline) {
   if (baseline.path.empty()) return nullptr;
   Json rows = Json::array();

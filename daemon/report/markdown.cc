@@ -178,10 +178,11 @@ std::string to_markdown(const SessionReport& report) {
     for (const Drift& drift : test.again.drifts) {
       for (const std::string& what : drift.what) changed.push_back(inline_text(what));
     }
-    for (const LeftFault& row : test.left) {
-      if (test.time_over)
-        left.push_back(inline_text(row.rpc + ": " + row.fault) + ", " +
-                       counted(row.executions, "execution", "executions"));
+    if (test.time_over && test.counts.executed > 0)
+      left.push_back((report.tests.size() > 1 ? inline_text(test.test) + ": " : "") +
+                     left_counts(test));
+    for (const LeftPlace& place : test.left_places) {
+      if (test.time_over) left.push_back(inline_text(left_line(place)));
     }
     for (const auto& [rpc, reason] : test.rpcs.untested)
       untested.push_back(inline_text(rpc) + ": " + inline_text(reason));
@@ -194,6 +195,8 @@ std::string to_markdown(const SessionReport& report) {
   out += list("Accepted", accepted, &room);
   out += list("Accepted, and not found any more", mended, &room);
   out += list("The application changed during the exploration", changed, &room);
+  if (!left.empty() && !report.command_line.empty())
+    left.insert(left.begin(), "again, for the rest: " + code(report.command_line));
   out += list("Left when the time was over", left, &room);
   out += list("RPCs that were not tested", untested, &room);
   return out;

@@ -25,5 +25,11 @@ inline constexpr size_t kMaxMarkdown = 1'000'000;  // bytes; GitHub takes 1 MiB 
 std::string baseline_text(const SessionReport& report);
 // What was scheduled and not executed when the time was over; "" if that is nothing.
 std::string left_text(const TestReport& test);
+// "1 of 9 places without any fault, 3 single faults, 12 pairs"
+std::string left_counts(const TestReport& test);
+// "gateway -> catalog at gateway.py:33 (books): 12 pairs, 30 with more faults; single faults: refused, timeout (2)"
+std::string left_line(const LeftPlace& place);
+// The command that goes on with what the time did not suffice for; "" if it sufficed.
+std::string goes_on_text(const SessionReport& report);
 
 }  // namespace filibuster

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <functional>
 #include <map>
 
 #include "daemon/model/call_name.h"
@@ -117,26 +118,19 @@ std::string not_explored_text(const TestReport& test) {
   return out;
 }
 
-// What was found.
+// The name of the test and how much was found, and the findings.
 std::string answer_text(const TestReport& test) {
   if (!test.error.empty() && test.findings.empty()) return not_explored_text(test);
-  const search::SearchCounts& counts = test.counts;
-  std::string out =
-      "test \"" + test.test + "\": " + counted(counts.executed, "execution", "executions") +
-      " in " + seconds_text(test.seconds) + ", " + std::to_string(counts.redundant) + " redundant" +
-      (counts.abandoned > 0 ? ", " + std::to_string(counts.abandoned) + " WITHOUT A CONCLUSION"
-                            : std::string()) +
-      (test.again.drifts.empty() ? "" : ", THE APPLICATION CHANGED MEANWHILE") +
-      (test.finished ? "" : ", NOT FINISHED");
-  out +=
-      test.findings.empty()
-          ? (test.finished ? ": no failure found" : ": no failure found so far") +
-                (test.rpcs.untested.empty()
-                     ? std::string()
-                     : ", " + counted(test.rpcs.untested.size(), "RPC", "RPCs") + " NOT TESTED") +
-                "\n"
-          : ": " + counted_findings(test.findings) + "\n";
-  return out + findings_text(test);
+  const std::string untested =
+      test.rpcs.untested.empty()
+          ? ""
+          : ", " + counted(test.rpcs.untested.size(), "RPC", "RPCs") + " NOT TESTED";
+  return "test \"" + test.test + "\": " +
+         (test.findings.empty()
+              ? (test.finished ? "no failure found" : "no failure found so far") + untested
+              : counted_findings(test.findings)) +
+         (test.again.drifts.empty() ? "" : ", THE APPLICATION CHANGED MEANWHILE") + "\n" +
+         findings_text(test);
 }
 
 bool was_forked(const TestReport& test) {
@@ -194,19 +188,13 @@ std::string not_forked_text(const SessionReport& report) {
                                      "\", ...) are not forked";
     out += ", so each execution starts it: " + why + "\n";
   }
-  return out.empty() || report.tests.size() == 1 ? out : "\n" + out;
+  return out;
 }
 
-// What was not explored, and what else a reader has to know.
-std::string notes_text(const TestReport& test) {
+// What was not tested, and why.
+std::string not_tested_text(const TestReport& test) {
   const search::SearchCounts& counts = test.counts;
-  std::string out;
-  if (test.median_execution_seconds > 0) {
-    out += "  an execution takes " + seconds_text(test.median_execution_seconds) +
-           " (median), without faults " + seconds_text(test.reference_seconds) +
-           started_text(test) + "\n";
-  }
-  out += drift_text(test);
+  std::string out = drift_text(test);
   std::vector<std::string> lines = skipped_lines(test);
   // If a bound ended the search, `beyond_bound` contains the open executions, too.
   if (!test.finished && !test.time_over && counts.open > 0 && counts.beyond_bound < counts.open) {
@@ -216,61 +204,105 @@ std::string notes_text(const TestReport& test) {
   if (test.default_faults && !lines.empty())
     out += "  faults: the default set (docs/configuration.md)\n";
   out += list_text("not explored:", lines);
-  out += left_text(test);
   if (!test.pruned_unlike.empty()) {
     out += "  " + counted(test.pruned_unlike.size(), "fault was", "faults were") +
            " not executed in some places, because answers with the same status counted as equal; "
            "--reduce sound executes them\n";
   }
   out += dependencies_text(test);
-  out += list_text("RPCs that were never faulted:", alike_once(test.without_cause));
+  return out + list_text("RPCs that were never faulted:", alike_once(test.without_cause));
+}
+
+// What else a reader has to know.
+std::string notes_text(const TestReport& test) {
+  constexpr size_t kMaxMasks = 400;  // bytes
+  std::string out;
   if (!test.variations.empty()) {
     out += "  " + counted(test.variations.size(), "value varies", "values vary") +
            " from run to run; what became of each is in the report\n";
   }
-  if (!test.proposed_masks.empty()) {
+  if (test.proposed_masks.size() > kMaxMasks) {
+    out +=
+        "  masked for this run; to have it so from the start, write into the configuration what "
+        "`nondeterminism.proposed` of report.json has\n";
+  } else if (!test.proposed_masks.empty()) {
     out +=
         "  masked for this run; to have it so from the start, write into the configuration:\n"
         "\"nondeterminism\": " +
         test.proposed_masks + "\n";
   }
-  out += list_text("notes:", alike_once(test.notes));
+  return out + list_text("notes:", alike_once(test.notes));
+}
+
+// How much was executed, and how long that took.
+std::string counts_text(const TestReport& test) {
+  const search::SearchCounts& counts = test.counts;
+  if (counts.executed == 0) return "";
+  std::string out =
+      "  " + counted(counts.executed, "execution", "executions") + " in " +
+      seconds_text(test.seconds) + ", " + std::to_string(counts.redundant) + " redundant" +
+      (counts.abandoned > 0 ? ", " + std::to_string(counts.abandoned) + " WITHOUT A CONCLUSION"
+                            : std::string()) +
+      (test.finished ? ", finished" : ", NOT FINISHED") + "\n";
+  if (test.median_execution_seconds > 0) {
+    out += "  an execution takes " + seconds_text(test.median_execution_seconds) +
+           " (median), without faults " + seconds_text(test.reference_seconds) +
+           started_text(test) + "\n";
+  }
   return out;
 }
 
-}  // namespace
-
-std::string to_text(const SessionReport& report) {
+// The texts of all tests, each below the name of its test where there are several.
+std::string of_each(const SessionReport& report,
+                    const std::function<std::string(const TestReport&)>& text_of) {
   std::string out;
+  for (const TestReport& test : report.tests) {
+    const std::string text = text_of(test);
+    if (text.empty()) continue;
+    out += (report.tests.size() > 1 ? "test \"" + test.test + "\":\n" : "") + text;
+  }
+  return out;
+}
+
+// Of several tests together; "" of one.
+std::string sum_text(const SessionReport& report) {
+  if (report.tests.size() < 2) return "";
   size_t findings = 0, not_explored = 0;
   bool finished = true;
   for (const TestReport& test : report.tests) {
-    if (!out.empty()) out += "\n";
-    out += answer_text(test);
     findings += causes_of(test.findings).size();
     finished = finished && test.finished;
     not_explored += test.error.empty() ? 0 : 1;
   }
-  if (report.tests.size() > 1) {
-    out += "\n" + counted(report.tests.size(), "test", "tests") + ", " +
-           counted(findings, "finding", "findings") +
-           (not_explored > 0 ? ", " + std::to_string(not_explored) + " NOT EXPLORED"
-            : finished       ? ""
-                             : ", not finished") +
-           "\n";
-  }
-  if (const std::string baseline = baseline_text(report); !baseline.empty()) out += "\n" + baseline;
-  for (const TestReport& test : report.tests) {
-    const std::string notes = notes_text(test) + (report.profile ? profile_text(test) : "");
-    if (notes.empty()) continue;
-    if (report.tests.size() > 1) {
-      out += "\ntest \"" + test.test + "\":\n";
-    } else if (!test.findings.empty()) {
-      out += "\n";
-    }
-    out += notes;
-  }
-  return out + not_forked_text(report);
+  return counted(report.tests.size(), "test", "tests") + ", " +
+         counted(findings, "finding", "findings") +
+         (not_explored > 0 ? ", " + std::to_string(not_explored) + " NOT EXPLORED"
+          : finished       ? ""
+                           : ", not finished") +
+         "\n";
+}
+
+}  // namespace
+
+std::string to_text(const SessionReport& report, const std::string& coverage) {
+  std::string findings;
+  for (const TestReport& test : report.tests)
+    findings += (findings.empty() ? "" : "\n") + answer_text(test);
+  const std::string blocks[] = {findings,
+                                sum_text(report),
+                                baseline_text(report),
+                                of_each(report, left_text) + goes_on_text(report),
+                                of_each(report, not_tested_text),
+                                of_each(report, notes_text) + not_forked_text(report),
+                                coverage,
+                                of_each(report, [&](const TestReport& test) {
+                                  return counts_text(test) +
+                                         (report.profile ? profile_text(test) : "");
+                                })};
+  std::string out;
+  for (const std::string& block : blocks)
+    if (!block.empty()) out += (out.empty() ? "" : "\n") + block;
+  return out;
 }
 
 std::string tested_text(const SessionReport& report) {

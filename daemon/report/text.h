@@ -9,7 +9,8 @@
 
 namespace filibuster {
 
-std::string to_text(const SessionReport& report);
+// Findings first, then what was not tested and why, then notes, and the counts at the end, with `coverage` before them.
+std::string to_text(const SessionReport& report, const std::string& coverage = "");
 // The last line: which RPCs were tested, over all tests. "" if there were no RPCs.
 std::string tested_text(const SessionReport& report);
 // What one execution could not show: the connections that were not interposed, and notes. "" if nothing.

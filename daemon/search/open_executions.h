@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/model/search_counts.h"
 #include "daemon/search/journal.h"
 #include "daemon/search/search.h"
 
@@ -34,6 +35,8 @@ class SingleFaults {
   // It was handed out by an earlier process.
   void was_taken(const Single& one);
   void failed(OutcomeId fault) { ++failures_[fault]; }
+  // Of the call sites that are known: how many there are, and how many have had a fault.
+  Places places() const;
 
  private:
   struct Kind {

@@ -188,9 +188,11 @@ std::vector<AbstractId> Search::concluded() const {
 
 void Search::each_scheduled(const std::function<void(const Scheduled&)>& row) const {
   const State& s = *state_;
+  std::vector<uint32_t> faults(s.abstracts.size());
   for (AbstractId id = 1; id < s.abstracts.size(); ++id) {
     const Abstract& one = s.abstracts[id];
-    row({id, one.parent == kReference, {s.index_of[one.rpc], one.fault}, one.state});
+    faults[id] = faults[one.parent] + 1;
+    row({id, faults[id], {s.index_of[one.rpc], one.fault}, one.state});
   }
 }
 
@@ -213,6 +215,10 @@ SearchCounts Search::counts() const {
     counts.beyond_bound += counts.open;
   }
   return counts;
+}
+
+Places Search::places() const {
+  return state_->open.singles().places();
 }
 
 std::vector<AbstractId> Search::redundant_because(AbstractId id) const {

@@ -188,7 +188,7 @@ class Search {
   // What was ever scheduled, in order of id, without the reference execution.
   struct Scheduled {
     AbstractId id = 0;
-    bool alone = false;   // it has no other fault than `newest`
+    size_t faults = 0;
     PlannedFault newest;  // its newest fault
     AbstractState state{};
   };
@@ -198,6 +198,8 @@ class Search {
   // not 0 where a fault of ours is. Empty: the journal failed.
   std::vector<ObservedRpc> prefix(AbstractId id) const;
   SearchCounts counts() const;
+  // None are known depth first (SearchOptions::standing).
+  Places places() const;
   const std::vector<Unlike>& unlike() const;
   SearchSeconds seconds() const;
   // The first failure of the journal. next() then returns nullopt although the space is not explored:

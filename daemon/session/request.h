@@ -58,7 +58,8 @@ struct SessionRequest {
   Baseline baseline;               // kRun
   std::string day;                 // with which the baseline is compared
   std::string working_directory;   // of the user
-  std::vector<std::string> changed_files;  // kRun with a bound on the time
+  std::string command_line;  // that continues this exploration, as a shell reads it; "": not known
+  std::vector<std::string> changed_files;  // kRun
   std::vector<std::string> remarks;        // for the user, when the session begins
 };
 

@@ -76,8 +76,8 @@ class RunMode final : public Mode {
   }
 
   std::string summary(const SessionReport& report, const SessionEnd& end) const override {
-    std::string out = to_text(report);
-    if (end.coverage != nullptr) out += "\n" + coverage::to_text(*end.coverage);
+    std::string out =
+        to_text(report, end.coverage == nullptr ? "" : coverage::to_text(*end.coverage));
     if (const std::string tested = tested_text(report); !tested.empty()) out += "\n" + tested;
     if (!end.stopped) return out;
     out += "\nStopped. The same command continues where this one ended.\n";

@@ -48,6 +48,10 @@ void watch_idle_services(std::chrono::steady_clock::time_point ready, int wake_f
   if (left.count() > 0) poll(&wake, 1, static_cast<int>(left.count()));
 }
 
+double seconds_until(Clock::time_point end) {
+  return std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count());
+}
+
 }  // namespace
 
 Session::Session(SessionRequest request, DaemonContext context)
@@ -188,6 +192,7 @@ void Session::run() {
   report.session = id_;
   report.config_path = request_.config.path;
   report.working_directory = request_.working_directory;
+  report.command_line = request_.command_line;
   std::optional<Error> error;
   try {
     const auto worked = work(&report);
@@ -316,15 +321,20 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
   options.mode = mode_.get();
   options.further = further_lanes_.get();
   options.lanes = lanes_;
-  options.sink = [this](nlohmann::json event) { events_.tell(std::move(event)); };
   if (request_.config.bounds.max_time.count() > 0 &&
       (request_.verb == SessionRequest::Verb::kRun ||
        request_.verb == SessionRequest::Verb::kSuite)) {
     options.end = began_ + request_.config.bounds.max_time;
     underway_.set_end(*options.end);
-    if (request_.verb == SessionRequest::Verb::kRun) options.suspects = suspects();
   }
   options.underway = &underway_;
+  options.sink = [this, end = options.end](nlohmann::json event) {
+    if (event.value("type", "") == "execution")
+      event["time_left"] = end ? nlohmann::json(seconds_until(*end)) : nlohmann::json();
+    events_.tell(std::move(event));
+  };
+  // With and without a bound, so that both go through the same executions in the same order.
+  if (request_.verb == SessionRequest::Verb::kRun) options.suspects = suspects();
   options.page_is_wanted = [this] { return live_page_.wanted(); };
   options.show = [this, report](std::vector<TestReport> tests) {
     SessionReport so_far = *report;

@@ -45,6 +45,7 @@ enum class Saved : uint8_t {
   kAppearances,    // how often RPCs came that come in some executions only
   kDrifts,         // times in which the application did not do what it did at first
   kSentAgain,      // mutations that clients send again (explore/sent_mutations.h)
+  kSuspects,       // with which the search began (explore/suspects.h)
   kCount,
 };
 

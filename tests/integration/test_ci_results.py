@@ -1,9 +1,11 @@
 """What a CI job reads of a run: JUnit XML, SARIF, the Markdown summary, the baseline of accepted findings, and what is
 left when the time is over."""
+import html
 import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -325,8 +327,16 @@ def test_single_faults_that_are_left_are_told_apart(project):
     shop(project, MENDED)
     run = project.filibuster("run", "--max-time", "1h", env={"FILIBUSTER_TIME_UP_AFTER": "2"})
     assert run.exit_code == 4, run
-    assert "3 single faults among them; the same command goes on with them" in run.output
+    command = f"{FILIBUSTER} run --root {shlex.quote(str(project.root))} --max-time 1h"
+    # The test's own call has no fault. One call of the shop has had one.
+    assert "1 of 2 places without any fault, 3 single faults, 2 pairs\n" in run.output, run
+    assert run.output.count(command) == 1 and run.report["command"] == command, run
+    assert command in html.unescape((project.root / "summary.md").read_text())
     assert sum(row["alone"] for row in run.test["left"]) == 3
+    untried, tried = run.test["left_places"]
+    assert run.test["places"] == {"known": 2, "tried": 1} and tried["tried"] and not untried["tried"], run.test
+    assert (len(untried["singles"]), len(tried["singles"])) == (2, 1) and untried["pairs"] == 2, run.test
+    assert (tried["pairs"], tried["more"], untried["more"]) == (0, 0, 0), run.test
     assert sorted(row["state"] for row in run.test["cases"]) == ["passed", "skipped", "skipped", "skipped"]
     assert named(project, "shop -> ", ": ").count("skipped") == 3
 
@@ -354,6 +364,9 @@ def test_calls_of_changed_files_are_tried_first(project):
     options = ("run", "--max-time", "1h", "--json")
     first = project.filibuster(*options, "--restart-session", "--changed", "src/other.py\none.py\n", env={"FILIBUSTER_TIME_UP_AFTER": "2"})
     assert first.exit_code == 4 and [faults[0].split(":")[0] for faults in executed_faults(first)] == ["left -> a GET /"], first
+    (project.root / "report.json").unlink()
+    whole = project.filibuster("run", "--json", "--restart-session", "--changed", "two.py")
+    assert executed_faults(whole)[0][0].startswith("right -> b GET /"), whole
     # Without the option: the file that has changed since the last exploration of this test.
     with open(project.directory / "two.py", "a") as program:
         program.write("# edited\n")

@@ -52,12 +52,17 @@ def test_the_planted_bug_is_the_only_finding(planted):
 def test_a_finding_is_shown_to_a_person_with_everything_to_act_on(planted):
     project, run = planted
     (counterexample,) = run.counterexamples
-    for expected in ("the test fails (exit status 1) under 1 fault", "users -> movies  GET /movies/267e",
+    for expected in ("finding 1: the test fails: AssertionError: expected 503 under a fault, got 500\n", "users -> movies  GET /movies/267e",
                      "timeout: no answer (timeout)", f"users.py:{planted_line()} (get_movie)",
                      "service path  test > users > movies", "expected 503 under a fault, got 500",
                      "replayed once: fails again", f"filibuster replay {counterexample}"):
         assert expected in run.output, run
-    assert "11 executions" in run.output and "0 redundant" in run.output and ": 1 finding" in run.output
+    # The findings come first, with what a person does about them before what the test said; the counts come last.
+    order = ['test "bookings": 1 finding\n', "finding 1: ", "fault         timeout", "call site     ", "run it again: ",
+             "what the callers saw:", "last lines of the test's own output:", "passes there under: refused", "11 executions in ",
+             "0 redundant, finished", "2 RPCs tested"]
+    places = [run.output.find(text) for text in order]
+    assert places == sorted(places) and places[0] == 0, (dict(zip(order, places)), run)
     assert "all HTTP requests: refused, timeout, status:500, status:502, status:503 (default set)" in run.test["fault_configuration"]
 
 
@@ -207,9 +212,78 @@ def test_without_a_terminal_progress_is_plain_lines(project):
     lines = [line for line in run.errors.splitlines() if line.startswith("probe: ")]
     assert lines, run
     for line in lines:
-        assert re.match(r"probe: \d+ executed, \d+ open, \d+ redundant, [\d.]+/s", line), line
+        assert re.match(r"probe: 1 of 1 place, \d+ executions, [\d.]+/s", line), line
     assert any(" left" in line for line in lines) and any("front -> back GET /" in line for line in lines)
     assert re.search(r"reference execution of 'probe': [\d.]+ s, 2 RPCs", run.errors), run
+
+
+def read_to_the_end(terminal):
+    shown = b""
+    try:
+        while chunk := os.read(terminal, 65536):
+            shown += chunk
+    except OSError:
+        pass  # the end of a pty is EIO
+    os.close(terminal)
+    return shown
+
+
+def on_a_terminal(project, *arguments, columns=80, env=None):
+    """What a person sees: lines, and every text that the updating line had."""
+    mine, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    process = subprocess.Popen([FILIBUSTER, "run", "--root", project.root, *arguments], cwd=project.directory,
+                               stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+                               env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **(env or {})})
+    os.close(theirs)
+    shown = read_to_the_end(mine).decode()
+    process.wait(timeout=60)
+    return [re.sub(r"\x1b\[[0-9;]*[mK]", "", part) for line in shown.split("\r\n") for part in line.split("\r")]
+
+
+def test_at_80_columns_nothing_is_cut_within_a_word(project):
+    # The test's own name and words, and every path, are longer than they usually are.
+    words = " ".join(f"word{number}" for number in range(40))
+    document = pair(expected="200", faults=[{"inject": ["503", "refused"]}])
+    document["tests"][0]["command"] = f"{PROBE} 200 {url('front')} || {{ echo 'Traceback (most recent call last):'; " \
+                                      f"echo '  File \"shop.py\", line 3, in f'; echo 'AssertionError: {words}'; exit 1; }}"
+    project.write("filibuster.json", document)
+    lines = on_a_terminal(project, "--max-time", "1h", env={"FILIBUSTER_TIME_UP_AFTER": "2"})
+    plain = project.filibuster("run", "--max-time", "1h", "--restart-session", env={"FILIBUSTER_TIME_UP_AFTER": "2"})
+    assert "\x1b" not in plain.output + plain.errors
+    assert any(len(line) > 80 for line in plain.output.splitlines() if words in line), plain
+    copied = ("run it again: filibuster replay ", "to go on: ")
+    for line in lines:
+        one_word = " " not in line.strip()
+        assert len(line) <= 80 or one_word or line.strip().startswith(copied), (line, lines)
+    # The same words in the same order, each whole.
+    def said(text):
+        return re.sub(r"[\d.]+", "0", " ".join(word for word in text.split() if word != "|"))
+    begin = next(at for at, line in enumerate(lines) if line.startswith('test "'))
+    end = next(at for at, line in enumerate(lines) if line.startswith("page:"))
+    expected = plain.output.replace(" --restart-session", "")
+    assert said(" ".join(lines[begin:end])) == said(expected), (lines, plain)
+    updates = [line for line in lines if re.match(r"probe: \d of 1 place, ", line)]
+    assert updates and all(line.endswith((" left", " finding")) for line in updates), lines
+
+
+def test_the_width_is_that_of_the_moment(project):
+    document = pair()
+    hook = f"python3 -c 'import fcntl,os,struct,termios; fcntl.ioctl(os.open(os.environ[\"TERMINAL\"], os.O_RDWR | os.O_NOCTTY), " \
+           f"termios.TIOCSWINSZ, struct.pack(\"HHHH\", 40, 30, 0, 0))'"
+    document["tests"][0]["command"] = f"{hook} && " + document["tests"][0]["command"]
+    project.write("filibuster.json", document)
+    mine, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
+    process = subprocess.Popen([FILIBUSTER, "run", "--root", project.root], cwd=project.directory, stdin=subprocess.DEVNULL,
+                               stdout=theirs, stderr=theirs, env={**os.environ, "TERMINAL": os.ttyname(theirs), "NO_COLOR": "1"})
+    os.close(theirs)
+    shown = read_to_the_end(mine).decode()
+    assert process.wait(timeout=60) == 0, shown
+    updates = [part.split("\x1b[K")[0] for part in shown.split("\r") if " 1 place" in part]
+    assert updates and all(len(line) < 30 for line in updates), shown
+    summary = shown[shown.index('test "probe": '):].split("\r\n")
+    assert all(len(line) <= 30 or " " not in line.strip() for line in summary), summary
 
 
 def test_on_a_terminal_one_line_updates_itself(project):
@@ -219,21 +293,15 @@ def test_on_a_terminal_one_line_updates_itself(project):
     process = subprocess.Popen([FILIBUSTER, "run", "--root", project.root], cwd=project.directory,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
-    shown = b""
-    try:
-        while chunk := os.read(mine, 65536):
-            shown += chunk
-    except OSError:
-        pass  # the end of a pty is EIO
-    os.close(mine)
+    shown = read_to_the_end(mine)
     output = process.stdout.read()
     assert process.wait(timeout=60) == 0
-    updates = [part for part in shown.split(b"\r") if b" executed, " in part]
+    updates = [part for part in shown.split(b"\r") if b" executions, " in part]
     assert len(updates) >= 5 and all(b"\x1b[K" in update for update in updates), shown
     assert all(len(update.split(b"\x1b[K")[0]) < 100 for update in updates)
-    assert b"6 executed, 0 open" in updates[-1]
+    assert b"probe: 1 of 1 place, 6 executions, " in updates[-1]
     assert b" left" in updates[0] and b"/s" in updates[0]
-    assert shown.rstrip().split(b"\r")[-1].count(b"executed") == 0, "the line is wiped at the end"
+    assert shown.rstrip().split(b"\r")[-1].count(b"executions") == 0, "the line is wiped at the end"
     assert b"6 executions" in output and b"\x1b" not in output
 
 

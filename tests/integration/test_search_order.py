@@ -52,13 +52,29 @@ def test_each_call_site_has_a_fault_before_any_has_another_one(shop):
 
 def test_the_order_is_that_of_one_lane_and_of_a_bounded_run(shop):
     whole = order_of(shop.filibuster("run", "--json"))
-    lanes = shop.filibuster("run", "--json", "--restart-session", "-j", "2")
-    assert order_of(lanes) == whole, lanes
     shutil.rmtree(shop.root)  # an earlier report would say what is suspect
-    bounded = shop.filibuster("run", "--json", "--restart-session", "--max-time", "10m", env={"FILIBUSTER_TIME_UP_AFTER": "9"})
+    lanes = shop.filibuster("run", "--json", "-j", "2")
+    assert order_of(lanes) == whole, lanes
+    shutil.rmtree(shop.root)
+    in_two_parts(shop, whole)
+
+
+def in_two_parts(shop, whole, *options):
+    """A run that its bound ends, and the one that goes on with it, go through the executions of `whole` in its order."""
+    bounded = shop.filibuster("run", "--json", "--restart-session", "--max-time", "10m", *options, env={"FILIBUSTER_TIME_UP_AFTER": "9"})
     assert order_of(bounded) == whole[:8] and bounded.exit_code == 1, bounded
-    rest = shop.filibuster("run", "--json")
-    assert len(order_of(rest)) == len(whole) - 8, rest
+    assert order_of(shop.filibuster("run", "--json", *options)) == whole[8:], whole
+
+
+def test_what_is_suspect_comes_first_with_and_without_a_bound(shop):
+    first = order_of(shop.filibuster("run", "--json"))
+    report = (shop.root / "report.json").read_text()
+    whole = order_of(shop.filibuster("run", "--json"))
+    assert whole != first and {frozenset(faults) for faults in whole} == {frozenset(faults) for faults in first}, (first, whole)
+    shutil.rmtree(shop.root)
+    shop.root.mkdir()
+    (shop.root / "report.json").write_text(report)
+    in_two_parts(shop, whole)
 
 
 TESTS = {"pages": "/pages", "pay": "/pay", "all": "/"}
@@ -91,7 +107,8 @@ def test_tests_take_turns_in_whatever_order_they_stand(shop, names):
     reports = {test["test"]: test for test in run.report["tests"]}
     assert list(reports) == list(names) and not any(test["counts"]["open"] > test["counts"]["beyond_bound"] for test in reports.values()), run
     # What a test has found does not depend on the others.
-    alone = shop.filibuster("run", "--json", "--restart-session", "--test", "pay")
+    shutil.rmtree(shop.root)
+    alone = shop.filibuster("run", "--json", "--test", "pay")
     assert [row["id"] for row in alone.report["tests"][0]["findings"]] == [row["id"] for row in reports["pay"]["findings"]] != []
     assert alone.report["tests"][0]["counts"] == reports["pay"]["counts"]
 
@@ -99,6 +116,7 @@ def test_tests_take_turns_in_whatever_order_they_stand(shop, names):
 def test_an_interrupted_run_goes_on_with_each_of_its_tests(shop):
     several(shop, TESTS)
     whole = shop.filibuster("run", "--json")
+    shutil.rmtree(shop.root)
     part = shop.filibuster("run", "--json", "--restart-session", "--max-time", "10m", env={"FILIBUSTER_TIME_UP_AFTER": "4"})
     assert all(test["time_over"] for test in part.report["tests"]), part
     rest = shop.filibuster("run", "--json")

@@ -17,7 +17,7 @@ ProgressEvent event(const char* json) {
 }
 
 ProgressEvent execution(uint64_t executed, uint64_t open) {
-  ProgressEvent out = event(R"({"type": "execution", "test": "t", "redundant": 2, "rate": 41.2,
+  ProgressEvent out = event(R"({"type": "execution", "test": "t", "rate": 41.2,
       "eta_seconds": 3, "faults": ["users -> movies: refused"], "verdict": "failed", "passed": false,
       "seconds": 0.042})");
   out.executed = executed;
@@ -36,12 +36,50 @@ TEST(Durations, ReadAsAPersonSaysThem) {
   EXPECT_EQ(duration_text(-1), "?");
 }
 
-TEST(Counts, SayWhatIsKnown) {
-  EXPECT_EQ(counts_text(execution(8, 3)), "8 executed, 3 open, 2 redundant, 41/s, 3.0 s left");
+// "t: 2 of 3 places, 8 executions, 41/s, 3.0 s left"
+ProgressEvent execution_at_places(uint64_t executed, uint64_t open) {
+  ProgressEvent out = execution(executed, open);
+  out.places = 3;
+  out.places_tried = 2;
+  return out;
+}
+
+TEST(ProgressLine, SaysWhatIsKnown) {
+  EXPECT_EQ(progress_line(execution_at_places(8, 3), 0, 0),
+            "t: 2 of 3 places, 8 executions, 41/s, 3.0 s left");
   ProgressEvent last = execution(11, 0);
   last.rate = 2.5;
-  EXPECT_EQ(counts_text(last), "11 executed, 0 open, 2 redundant, 2.5/s");
-  EXPECT_EQ(counts_text(event(R"({"type": "execution"})")), "0 executed, 0 open, 0 redundant");
+  EXPECT_EQ(progress_line(last, 1, 0), "t: 11 executions, 0 open, 2.5/s, 1 finding");
+  EXPECT_EQ(progress_line(event(R"({"type": "execution"})"), 0, 0), ": 0 executions, 0 open");
+}
+
+TEST(ProgressLine, SaysWhenTheTimeIsOverWhereThatIsBounded) {
+  ProgressEvent bounded = execution_at_places(24, 3);
+  bounded.time_left = 72;
+  EXPECT_EQ(progress_line(bounded, 2, 0),
+            "t: 2 of 3 places, 24 executions, 41/s, 2 findings, 1 min 12 s left");
+  bounded.time_left = 0.3;
+  EXPECT_EQ(progress_line(bounded, 2, 0),
+            "t: 2 of 3 places, 24 executions, 41/s, 2 findings, 0 s left");
+  EXPECT_EQ(event(R"({"type": "execution", "time_left": null})").time_left, -1);
+}
+
+TEST(ProgressLine, LeavesOutWhatMattersLeastUntilItFits) {
+  ProgressEvent one = execution_at_places(24, 3);
+  one.test = "shop test";
+  const std::string lines[] = {
+      "shop test: 2 of 3 places, 24 executions, 41/s, 2 findings, 3.0 s left",
+      "shop test: 2 of 3 places, 24 executions, 2 findings, 3.0 s left",
+      "2 of 3 places, 24 executions, 2 findings, 3.0 s left",
+      "2 of 3 places, 24 executions, 2 findings",
+      "2 of 3 places, 2 findings",
+      "2 of 3 places",
+      "2 of 3"};
+  for (size_t i = 0; i < std::size(lines); ++i) {
+    EXPECT_EQ(progress_line(one, 2, lines[i].size()), lines[i]);
+    if (i == 0) continue;
+    EXPECT_EQ(progress_line(one, 2, lines[i - 1].size() - 1), lines[i]);
+  }
 }
 
 TEST(Events, SurviveMembersOfAnyType) {
@@ -76,7 +114,7 @@ TEST(PlainView, TellsEventsAsLines) {
 TEST(PlainView, AnExecutionLineSaysHowFarAndWhatWasLast) {
   ProgressView view({.terminal = false});
   EXPECT_EQ(view.show(execution(8, 3), kStart).progress,
-            "t: 8 executed, 3 open, 2 redundant, 41/s, 3.0 s left | last: users -> movies: refused "
+            "t: 8 executions, 3 open, 41/s, 3.0 s left | last: users -> movies: refused "
             "-> failed "
             "in 0.04 s\n");
 }
@@ -106,12 +144,13 @@ TEST(PlainView, AFindingIsNewsAtOnceAndWholeInTheSummary) {
 
 TEST(TerminalView, OneLineUpdatesItselfAndGivesWay) {
   ProgressView view({.terminal = true, .columns = 200});
-  const std::string line = "\rt: 8 executed, 3 open, 2 redundant, 41/s, 3.0 s left\x1b[K";
+  const std::string line = "\rt: 8 executions, 3 open, 41/s, 3.0 s left\x1b[K";
   EXPECT_EQ(view.show(execution(8, 3), kStart).progress, line);
   EXPECT_EQ(view.note("hello"), "\r\x1b[Khello\n" + line);
   const Output finding =
       view.show(event(R"({"type": "finding", "number": 1, "headline": "it fails"})"), kStart);
-  EXPECT_EQ(finding.progress, "\r\x1b[Kfinding 1: it fails\n" + line);  // above the line
+  // Above the line, which counts it from the next execution on.
+  EXPECT_EQ(finding.progress, "\r\x1b[Kfinding 1: it fails\n" + line);
   EXPECT_EQ(finding.result, "");
   view.show(execution(9, 2), kStart);
   EXPECT_EQ(view.clear(), "\r\x1b[K");
@@ -137,9 +176,10 @@ TEST(TerminalView, FindingsAreColoredOnlyWhereThatWasAskedFor) {
   ProgressView plain({.terminal = true}), colored({.terminal = true, .color = true});
   EXPECT_EQ(plain.show(found, kStart).progress, "finding 1: it fails\n");
   EXPECT_EQ(colored.show(found, kStart).progress, "\x1b[1;31mfinding 1: it fails\x1b[0m\n");
-  EXPECT_EQ(painted("test \"t\": 1 finding\n\n  finding 1: it fails\n     | finding 1\n"),
-            "\x1b[1mtest \"t\": 1 finding\x1b[0m\n\n"
-            "\x1b[1;31m  finding 1: it fails\x1b[0m\n     | finding 1\n");
+  EXPECT_EQ(
+      on_terminal("test \"t\": 1 finding\n\n  finding 1: it fails\n     | finding 1\n", 0, true),
+      "\x1b[1mtest \"t\": 1 finding\x1b[0m\n\n"
+      "\x1b[1;31m  finding 1: it fails\x1b[0m\n     | finding 1\n");
 }
 
 TEST(QuietView, SaysWarningsErrorsAndTheSummaryOnly) {
@@ -154,12 +194,28 @@ TEST(QuietView, SaysWarningsErrorsAndTheSummaryOnly) {
   EXPECT_EQ(view.show(event(R"({"type": "done", "summary": "s"})"), kStart).result, "s\n");
 }
 
-TEST(TerminalView, TheLineIsCutToTheTerminalAtACharacter) {
-  ProgressView view({.terminal = true, .columns = 20});
+TEST(TerminalView, TheLineIsCutToTheTerminalAtAWord) {
+  ProgressView view({.terminal = true, .columns = 24});
   ProgressEvent long_name = execution(8, 3);
   long_name.test = "ääääääääääääääääääääääää";
-  const std::string shown = view.show(long_name, kStart).progress;
-  EXPECT_EQ(shown, "\r" + long_name.test.substr(0, 38) + "\x1b[K");
+  EXPECT_EQ(view.show(long_name, kStart).progress, "\r8 executions, 3 open\x1b[K");
+  const char* const starting = R"({"type": "service", "name": "äääää", "state": "starting"})";
+  view.set_columns(20);  // the window was made smaller
+  EXPECT_EQ(view.show(event(starting), kStart).progress, "\rservice äääää\x1b[K");
+}
+
+TEST(TerminalView, LinesThatStayBreakAtWords) {
+  ProgressView view({.terminal = true, .color = true, .columns = 24});
+  EXPECT_EQ(view.note("the daemon did not take the request"),
+            "the daemon did not take\n  the request\n");
+  EXPECT_EQ(
+      view.show(event(R"({"type": "finding", "number": 1, "headline": "test_all fails"})"), kStart)
+          .progress,
+      "\x1b[1;31mfinding 1: test_all\n  fails\x1b[0m\n");
+  EXPECT_EQ(on_terminal("test \"all of the shop\": 1 finding\n", 25, true),
+            "\x1b[1mtest \"all of the shop\": 1\n  finding\x1b[0m\n");
+  ProgressView plain({.terminal = false, .columns = 10});
+  EXPECT_EQ(plain.note("the daemon did not take it"), "the daemon did not take it\n");
 }
 
 }  // namespace

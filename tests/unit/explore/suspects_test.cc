@@ -47,6 +47,21 @@ TEST(Suspects, AreTheCallsThatChangedFilesMake) {
     EXPECT_FALSE(suspects.are_met_by(suspect_call(1, "refused", frame))) << frame;
 }
 
+TEST(Suspects, AreTheSameForASearchThatGoesOn) {
+  Suspects suspects;
+  suspects.add_file("shop/users.py");
+  ASSERT_TRUE(suspects
+                  .add_report(R"({"version": 1, "tests": [{"findings": [{"faults":
+                      [{"identity": "00000000000000010000000000000007", "fault": "timeout"}]}]}]})")
+                  .ok());
+  const Suspects later = Suspects::of_text(suspects.to_text());
+  EXPECT_TRUE(later.are_met_by(suspect_call(1, "refused", "shop/users.py:2 (f)")));
+  EXPECT_TRUE(later.are_met_by(suspect_call(7, "timeout", "")));
+  EXPECT_FALSE(later.are_met_by(suspect_call(7, "refused", "")));
+  for (const char* text : {"", "[]", R"({"faults": [3, ["a"]], "files": [4]})"})
+    EXPECT_TRUE(Suspects::of_text(text).empty()) << text;
+}
+
 TEST(Suspects, TakeNothingFromWhatIsNoReport) {
   Suspects suspects;
   for (const char* text :

@@ -106,12 +106,37 @@ TEST(Search, HandsOutTheLowestRankFirstAlsoWhenItIsResumed) {
   while (const auto next = search.next()) order.push_back(next->faults);
   const PlannedFault a1{{7, 1}, 1}, a2{{7, 1}, 2}, b3{{7, 2}, 3};
   EXPECT_EQ(order, (std::vector<std::vector<PlannedFault>>{{a2}, {b3}, {a1, b3}}));
-  std::map<AbstractId, bool> alone;
+  std::map<AbstractId, size_t> faults;
   search.each_scheduled([&](const Search::Scheduled& row) {
-    alone[row.id] = row.alone;
+    faults[row.id] = row.faults;
     EXPECT_EQ(row.state, row.id == first ? AbstractState::kExecuted : AbstractState::kOpen);
   });
-  EXPECT_EQ(alone, (std::map<AbstractId, bool>{{1, true}, {2, true}, {3, true}, {4, false}}));
+  EXPECT_EQ(faults, (std::map<AbstractId, size_t>{{1, 1}, {2, 1}, {3, 1}, {4, 2}}));
+}
+
+TEST(Search, CountsThePlacesThatHaveHadAFault) {
+  SearchOptions options{.reduce = false};
+  EXPECT_EQ(Search(options, nullptr).places().known, 0u);
+  // RPCs 1 and 2 are of one call site, RPC 3 is of another one; RPC 2 is suspect, and so takes turns of its own.
+  options.standing = [](std::span<const PlannedFault> faults) {
+    const uint64_t rpc = faults.front().index.lo;
+    return Standing{rpc == 2 ? size_t{0} : size_t{1}, rpc == 3 ? uint64_t{30} : uint64_t{10}};
+  };
+  auto store = SearchStore::open(":memory:");
+  ASSERT_TRUE(store.ok());
+  auto search = Search::resume(options, store.value().get());
+  ASSERT_TRUE(search.ok());
+  ASSERT_TRUE(search
+                  ->executed(kReference, std::vector<ObservedRpc>{rpc(1, 9, {1}), rpc(2, 9, {1}),
+                                                                  rpc(3, 9, {1})})
+                  .ok());
+  std::vector<uint64_t> tried = {search->places().tried};
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(search->next());
+    tried.push_back(search->places().tried);
+  }
+  EXPECT_EQ(search->places().known, 2u);
+  EXPECT_EQ(tried, (std::vector<uint64_t>{0, 1, 1, 2}));
 }
 
 TEST(Search, SaysWhatStandsBeforeTheNewestFault) {
