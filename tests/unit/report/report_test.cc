@@ -178,10 +178,17 @@ TEST(Text, SaysFindingsFirstThenWhatWasNotTestedThenNotesThenCounts) {
   SessionReport session = report();
   session.command_line = "filibuster run --max-time 40";
   TestReport& test = session.tests[0];
+  test.findings[0].number = 1;
   test.time_over = true;
   test.finished = false;
   test.places = {3, 2};
-  test.left_places = {{"gateway", "catalog", "gateway.py:33 (books)", false, {{"refused", 1}, {"timeout", 2}}, 12, 30}};
+  test.left_places = {{"gateway",
+                       "catalog",
+                       "gateway.py:33 (books)",
+                       false,
+                       {{"refused", 1}, {"timeout", 2}},
+                       12,
+                       30}};
   test.proposed_masks = "[{\"header\": \"date\"}]";
   const std::string text = to_text(session, "coverage: all\n");
   size_t last = 0;
@@ -191,20 +198,22 @@ TEST(Text, SaysFindingsFirstThenWhatWasNotTestedThenNotesThenCounts) {
         "1 of 3 places without any fault, 3 single faults, 12 pairs, 30 larger sets of faults\n",
         "gateway -> catalog at gateway.py:33 (books): no fault yet; 12 pairs, 30 with more faults; "
         "single faults: refused, timeout (2)\n",
-        "to go on: filibuster run --max-time 40\n", "not explored:", "RPCs that were never faulted:",
-        "\"nondeterminism\": [{", "notes:", "coverage: all\n", "27 executions in 3.2 s, 46 redundant, NOT FINISHED\n",
-        "41 ms (median)"}) {
+        "to go on: filibuster run --max-time 40\n", "not explored:",
+        "RPCs that were never faulted:", "\"nondeterminism\": [{", "notes:", "coverage: all\n",
+        "27 executions in 3.2 s, 46 redundant, NOT FINISHED\n", "41 ms (median)"}) {
     const size_t at = text.find(part);
     ASSERT_NE(at, std::string::npos) << part << " in:\n" << text;
     EXPECT_GE(at, last) << part << " in:\n" << text;
     last = at;
   }
-  EXPECT_EQ(text.find("executions"), text.find("executions in 3.2 s")) << "the heading has no counts";
+  EXPECT_EQ(text.find("executions"), text.find("executions in 3.2 s"))
+      << "the heading has no counts";
   test.proposed_masks = std::string(1000, 'x');
   EXPECT_EQ(to_text(session).find("xxx"), std::string::npos) << "it is in the report";
   const auto json = nlohmann::json::parse(to_json(session));
   EXPECT_EQ(json["command"], "filibuster run --max-time 40");
-  EXPECT_EQ(json["tests"][0]["left_places"][0]["singles"][1], (nlohmann::json{{"fault", "timeout"}, {"executions", 2}}));
+  EXPECT_EQ(json["tests"][0]["left_places"][0]["singles"][1],
+            (nlohmann::json{{"fault", "timeout"}, {"executions", 2}}));
 }
 
 TEST(Text, AFindingIsCalledByTheTestsOwnWords) {
@@ -225,16 +234,17 @@ TEST(Text, AFindingIsCalledByTheTestsOwnWords) {
       "E    +  where 500 = r.status\n\ntest_shop.py:7: AssertionError\n=== short ===\n"
       "FAILED test_shop.py::test_all - assert 500\n";
   EXPECT_EQ(called(pytest, {one}), "test_shop.py::test_all fails: assert 500 in (200, 503)");
-  EXPECT_EQ(called(pytest + "FAILED test_shop.py::test_two - assert 1\n", {one, other}),
-            "test_shop.py::test_all fails: assert 500 in (200, 503); so does test_shop.py::test_two "
-            "(under 2 faults in combination)");
+  EXPECT_EQ(
+      called(pytest + "FAILED test_shop.py::test_two - assert 1\n", {one, other}),
+      "test_shop.py::test_all fails: assert 500 in (200, 503); so does test_shop.py::test_two "
+      "(under 2 faults in combination)");
   EXPECT_EQ(news_line(findings[0]).find("the test fails"), std::string::npos);
   EXPECT_EQ(called("got 500\n", {one}), "the test fails (exit status 1) under 1 fault")
       << "nothing is recognised";
   EXPECT_EQ(called("Traceback (most recent call last):\n  File \"t.py\", line 3, in f\n"
                    "KeyError: 'token=s3cret'\n",
                    {one}),
-            "the test fails: KeyError: 'token=[redacted]");
+            "the test fails: KeyError: 'token=[redacted]'");
 }
 
 TEST(Text, ShowsOneOfTheLinesThatDifferInTheirNumbersOnly) {

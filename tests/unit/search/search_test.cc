@@ -126,7 +126,10 @@ TEST(Search, CountsThePlacesThatHaveHadAFault) {
   ASSERT_TRUE(store.ok());
   auto search = Search::resume(options, store.value().get());
   ASSERT_TRUE(search.ok());
-  ASSERT_TRUE(search->executed(kReference, std::vector<ObservedRpc>{rpc(1, 9, {1}), rpc(2, 9, {1}), rpc(3, 9, {1})}).ok());
+  ASSERT_TRUE(search
+                  ->executed(kReference, std::vector<ObservedRpc>{rpc(1, 9, {1}), rpc(2, 9, {1}),
+                                                                  rpc(3, 9, {1})})
+                  .ok());
   std::vector<uint64_t> tried = {search->places().tried};
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(search->next());
