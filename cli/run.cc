@@ -83,13 +83,12 @@ Work declare_run(CLI::App& app, std::vector<std::string>** attached) {
       ->check(CLI::Range(1, 100));
   app.add_option(
          "--max-time", options->max_time,
-         "begin no execution after this time (90s, 10m, 1h) and try first what is likeliest to fail; "
-         "the same command goes on with the rest")
+         "begin no execution after this time (90s, 10m, 1h); the same command goes on with the rest")
       ->type_name("TIME");
   app.add_option(
          "--changed", options->changed,
-         "files that have changed, for --max-time: what they call is tried earlier (repeatable; one "
-         "on each line, as git diff --name-only prints them)")
+         "files that have changed: what they call is tried earlier (repeatable; one on each line, as "
+         "git diff --name-only prints them)")
       ->type_name("FILES")
       ->allow_extra_args(false);
   app.add_option("--baseline", options->baseline,

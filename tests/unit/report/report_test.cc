@@ -178,6 +178,7 @@ TEST(Text, SaysFindingsFirstThenWhatWasNotTestedThenNotesThenCounts) {
   SessionReport session = report();
   session.command_line = "filibuster run --max-time 40";
   TestReport& test = session.tests[0];
+  test.findings[0].number = 1;
   test.time_over = true;
   test.finished = false;
   test.places = {3, 2};
@@ -243,7 +244,7 @@ TEST(Text, AFindingIsCalledByTheTestsOwnWords) {
   EXPECT_EQ(called("Traceback (most recent call last):\n  File \"t.py\", line 3, in f\n"
                    "KeyError: 'token=s3cret'\n",
                    {one}),
-            "the test fails: KeyError: 'token=[redacted]");
+            "the test fails: KeyError: 'token=[redacted]'");
 }
 
 TEST(Text, ShowsOneOfTheLinesThatDifferInTheirNumbersOnly) {
