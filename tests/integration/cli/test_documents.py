@@ -285,8 +285,8 @@ def test_verbs_and_options_are_those_of_the_tool(page, options):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_whole_configurations_are_valid(page, tmp_path):
     for number, (_, text) in enumerate(blocks(page, "json")):
-        if '"version"' not in text or '"tests"' not in text:
-            continue
+        if '"version"' not in text or not {'"services"', '"tests"'} & set(re.findall('"[a-z]+"', text)):
+            continue  # a part, or another document
         path = tmp_path / f"{number}.json"
         path.write_text(text)
         run = subprocess.run([str(FILIBUSTER), "config", "check", str(path)], capture_output=True, text=True, timeout=30)
