@@ -21,7 +21,7 @@ while read -r helper; do put "$([ -x "$build/lib/$helper" ] && [[ $helper == fil
 for helper in cli/python/*.py cli/c/*.h cli/node/*.cjs cli/java/*.java; do put 644 "$helper" "share/filibuster/$(basename "$helper")"; done
 put 644 docs/filibuster.schema.json share/filibuster/filibuster.schema.json
 for schema in docs/schema/*.json; do put 644 "$schema" "share/filibuster/schema/$(basename "$schema")"; done
-for page in README.md LICENSE CHANGELOG.md CONTRIBUTING.md docs/*.md; do put 644 "$page" "share/doc/filibuster/$page"; done
+for page in README.md LICENSE CHANGELOG.md CONTRIBUTING.md docs/*.md docs/*.png; do put 644 "$page" "share/doc/filibuster/$page"; done
 for page in docs/man/*.[158]; do put 644 "$page" "share/man/man${page##*.}/$(basename "$page")"; done
 "$build/bin/filibuster" completion bash > "$build/completion.bash"
 "$build/bin/filibuster" completion zsh > "$build/completion.zsh"

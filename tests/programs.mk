@@ -174,6 +174,9 @@ $(BUILD)/tests/page_maker: $(BUILD)/obj/tests/integration/page/page_maker.o $(BU
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(DAEMON_LIBS)
 test-programs: $(PAGE_TESTS)/installed $(BUILD)/tests/page_maker
+.PHONY: picture
+picture: all $(PAGE_TESTS)/installed  ## the README's picture anew, from the finding of the demonstration (docs/finding.png)
+	@BUILD=$(BUILD) $(PYTHON) tests/integration/page/picture.py docs/finding.png
 
 # Services that run already (tests/integration/attach): with frame pointers; in Go, see go.mk.
 $(BUILD)/tests/programs/attached_front: $(BUILD)/obj/tests/programs/attach/front.o

@@ -18,7 +18,7 @@ INSTALLED = """
     share/filibuster/schema/events.schema.json share/filibuster/schema/baseline.schema.json
     share/man/man1/filibuster.1 share/man/man5/filibuster.json.5 share/man/man8/filibusterd.8
     share/doc/filibuster/README.md share/doc/filibuster/docs/configuration.md share/bash-completion/completions/filibuster
-    share/zsh/vendor-completions/_filibuster share/doc/filibuster/LICENSE
+    share/zsh/vendor-completions/_filibuster share/doc/filibuster/LICENSE share/doc/filibuster/docs/finding.png
 """.split()
 
 
