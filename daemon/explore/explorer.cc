@@ -62,7 +62,10 @@ void Explorer::search(const search::Reach& reach, uint64_t most) {
   const bool takes_lanes = most == 0;
   if (takes_lanes) executor_.begin_lanes();
   flow_ = run_cases(&cases_, &executor_, state_.lane.place().wake_fd);
-  if (takes_lanes && reach.max_faults != 0) executor_.end_lanes(goes_on());
+  // Each lane is looked at while this test has it.
+  const bool is_last = takes_lanes && reach.max_faults == 0;
+  if (is_last && flow_.ok() && flow_.value() == Flow::kGoesOn) flow_ = watch_.look_at_the_end();
+  if (takes_lanes) executor_.end_lanes(flow_.ok() && flow_.value() == Flow::kGoesOn);
 }
 
 bool Explorer::goes_on() const {
@@ -95,7 +98,6 @@ Exploration Explorer::end() {
       stopped = is_stopped();
       return close(!stopped);
     }();
-    executor_.end_lanes(!stopped);
     if (state_.dispatcher) state_.report.search_seconds = state_.dispatcher->search().seconds();
     if (state_.store) state_.report.store_seconds = state_.store->seconds();
     if (!work.ok()) {

@@ -273,7 +273,7 @@ faulted = filibuster_predicates.was_fault_injected()
 if faulted:
     filibuster_predicates.was_fault_injected(os.environ["ASKS"])
     pathlib.Path(f"met-{{os.environ['FILIBUSTER_LANE']}}").touch()
-    end = time.monotonic() + 60
+    end = time.monotonic() + 5  # the tests of one lane may have had their turn
     while len(list(pathlib.Path().glob("met-*"))) < 2 and time.monotonic() < end:
         time.sleep(0.005)
 sys.exit(0 if faulted == (status != 200) else 3)
