@@ -81,7 +81,6 @@ void Turns::run(std::vector<Player> players) {
     return a.explorer->reference_seconds() < b.explorer->reference_seconds();
   });
   first_faults(players);
-  wait_for_others();
   search(players, {.max_faults = 1});
   wait_for_others();
   search(players, {.max_faults = 2});

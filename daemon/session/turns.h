@@ -5,7 +5,8 @@
 //   3. in each test, its other single faults
 //   4. in each test, its pairs; then in each test the rest
 //
-// Each test stays on the lane on which it began. On several lanes, a lane waits for the others before each of these stages.
+// Each test stays on the lane on which it began. On several lanes, a lane waits for the others between 1 and 2, before the pairs,
+// and before the rest.
 #pragma once
 
 #include <condition_variable>

@@ -94,13 +94,14 @@ def is_pair(faults):
 @pytest.mark.parametrize("names", itertools.permutations(TESTS), ids="-".join)
 def test_tests_take_turns_in_whatever_order_they_stand(shop, names):
     several(shop, names)
-    run = shop.filibuster("run", "--json", "-j", "2" if names[0] == "all" else "1")
+    lanes = 2 if names[0] == "all" else 1
+    run = shop.filibuster("run", "--json", "-j", lanes)
     assert run.exit_code == 1, run
     kinds = [row["type"] for row in events(run.output) if row["type"] in ("reference", "execution")]
     assert kinds[:4] == ["reference"] * 3 + ["execution"], run  # all references come first
     order = order_of(run)
-    # Each of the three call sites has had a fault after three executions, in whichever test.
-    assert {service for faults in order[:3] for service, _ in faults} == {"catalog", "payments", "stock"}, order
+    # Each of the three call sites has had a fault after three executions, in whichever test. (Two lanes do not wait for each other.)
+    assert lanes == 2 or {service for faults in order[:3] for service, _ in faults} == {"catalog", "payments", "stock"}, order
     pairs = [at for at, faults in enumerate(order) if is_pair(faults)]
     single = [at for at, faults in enumerate(order) if len(faults) == 1]
     assert max(single) < min(pairs), order
