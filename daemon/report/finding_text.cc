@@ -230,6 +230,13 @@ std::string own_headline(const Finding& finding) {
              : words;
 }
 
+// What the verdict says besides the test's own words: who still waited, for example.
+std::string beside_own_words(const Execution& execution, const std::string& indent) {
+  const size_t at = execution.detail.find("; ");
+  if (at == std::string::npos || in_its_own_words(execution).empty()) return "";
+  return indent + redact(execution.detail.substr(at + 2)) + "\n";
+}
+
 // The other sets of faults of a cause, and what passes.
 std::string alike_text(const TestReport& test, const FailureCause& cause) {
   const std::vector<size_t>& sets = cause.findings;
@@ -363,6 +370,7 @@ std::string findings_text(const TestReport& test) {
   for (size_t i = 0; i < std::min(causes.size(), kMaxWhole); ++i) {
     const Finding& first = test.findings[causes[i].findings.front()];
     out += "\n  " + title(first) + own_headline(first) + "\n" +
+           beside_own_words(first.minimal_execution, "     ") +
            finding_text(first, stacks, "     ") + alike_text(test, causes[i]);
   }
   if (causes.size() > kMaxWhole) out += "\n";

@@ -61,7 +61,7 @@ def test_ctrl_c_says_how_to_go_on(project):
     said = []
     for line in process.stderr:
         said.append(line)
-        if " executed, " in line:
+        if " executions, " in line:
             process.send_signal(signal.SIGINT)
             break
     said += process.stderr.readlines()

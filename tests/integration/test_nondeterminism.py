@@ -107,9 +107,11 @@ def test_without_a_second_reference_execution_it_is_found_when_a_plan_is_not_met
 def test_the_proposed_rules_can_be_written_into_the_configuration(project):
     first = explore(project, "path", "query", "json", "form", answer="json")
     is_whole(first, 16)
-    text = first.output[first.output.index('"nondeterminism": ') + len('"nondeterminism": '):]
-    rules, _ = json.JSONDecoder().raw_decode(text)
-    assert rules == first.test["nondeterminism"]["proposed"]
+    rules = first.test["nondeterminism"]["proposed"]
+    assert "what `nondeterminism.proposed` of report.json has" in first.output, first  # they are too long for a screen
+    short = explore(project, "path")
+    text = short.output[short.output.index('"nondeterminism": ') + len('"nondeterminism": '):]
+    assert json.JSONDecoder().raw_decode(text)[0] == short.test["nondeterminism"]["proposed"] != []
     again = explore(project, "path", "query", "json", "form", answer="json", nondeterminism=rules)
     is_whole(again, 16)
     assert proposed(again) == {}, again
