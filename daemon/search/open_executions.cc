@@ -76,7 +76,7 @@ AbstractId SingleFaults::take_at(uint64_t site) {
   return take_of(at->first);
 }
 
-AbstractId SingleFaults::take_of(const Key& key) {
+AbstractId SingleFaults::take_of(Key key) {
   Site& site = sites_.at(key);
   turns_.erase(turn_of(key, site));
   const auto failures = [&](const Kind& kind) {

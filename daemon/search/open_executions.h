@@ -58,7 +58,7 @@ class SingleFaults {
     return {site.taken, key.second, site.number};
   }
   Site& site_of(const Single& one);
-  AbstractId take_of(const Key& key);
+  AbstractId take_of(Key key);  // a copy: its turn is taken out
 
   std::map<Key, Site> sites_;
   std::map<Turn, Key> turns_;  // of the sites where something waits
