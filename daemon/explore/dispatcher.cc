@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 namespace filibuster {
 
@@ -25,7 +26,8 @@ Dispatcher::Dispatcher(const Config& config, std::optional<Clock::time_point> de
       suspects_(suspects),
       store_(store),
       outcomes_(store),
-      known_(store) {}
+      known_(store),
+      early_(store) {}
 
 Result<std::unique_ptr<Dispatcher>> Dispatcher::open(const Config& config,
                                                      std::optional<Clock::time_point> deadline,
@@ -33,6 +35,7 @@ Result<std::unique_ptr<Dispatcher>> Dispatcher::open(const Config& config,
                                                      search::SearchStore* store) {
   std::unique_ptr<Dispatcher> out(new Dispatcher(config, deadline, suspects, store));
   if (auto added = out->outcomes_.add_faults(config); !added) return added.error();
+  if (auto loaded = out->early_.load(); !loaded) return loaded.error();
   auto resumed = search::Search::resume(out->options(), store);
   if (!resumed) return resumed.error();
   out->search_.emplace(std::move(resumed).value());
@@ -127,7 +130,16 @@ Result<std::vector<InjectedFault>> Dispatcher::describe(
 }
 
 Result<std::optional<Case>> Dispatcher::next(const search::Reach& reach) {
-  auto execution = search_->next(reach);
+  if (const auto attempts = early_.next(); attempts && reach.only_site == 0 && !is_full()) {
+    auto next = case_of(*attempts);
+    if (!next) return next.error();
+    Case& one = next.value();
+    const FaultSpec all = EarlyAttempts::at_each_attempt(one.plan.front().fault);
+    one.faults.front().set_fault(all);
+    one.plan.front() = plan_fault(one.faults.front(), all);
+    return std::optional(std::move(one));
+  }
+  auto execution = is_full() ? std::nullopt : search_->next(reach);
   if (!execution) {
     if (auto healthy = search_->health(); !healthy) return healthy.error();
     return std::optional<Case>();
@@ -156,10 +168,57 @@ Result<std::vector<Case>> Dispatcher::ahead(size_t most, const search::Reach& re
   return out;
 }
 
-Result<void> Dispatcher::conclude(search::AbstractId id,
-                                  std::span<const search::ObservedRpc> rpcs) {
+Result<void> Dispatcher::conclude(search::AbstractId id, std::span<const search::ObservedRpc> rpcs,
+                                  bool passed) {
   ++concluded_now_;
-  return search_->executed(id, rpcs);
+  if (auto done = search_->executed(id, rpcs); !done || !passed) return done;
+  return look_for_attempts(id, rpcs);
+}
+
+// An RPC is another attempt of the faulted call if it is the same request from the same place, and comes only since the fault.
+Result<void> Dispatcher::look_for_attempts(search::AbstractId id,
+                                           std::span<const search::ObservedRpc> rpcs) {
+  if (config_.reduce == Reduction::kPublished) return {};
+  const search::AbstractExecution execution = search_->describe(id);
+  if (execution.faults.size() != 1) return {};
+  const search::PlannedFault& first = execution.faults.front();
+  const InjectedFault* failed = known_.find(first.index);
+  const FaultSpec* fault = outcomes_.fault(first.fault);
+  if (failed == nullptr || fault == nullptr || !EarlyAttempts::can_be_repeated(*fault)) return {};
+  std::set<Hash128> usual;
+  for (const search::ObservedRpc& rpc : search_->observed(search::kReference))
+    usual.insert(rpc.index);
+  const bool again = std::any_of(rpcs.begin(), rpcs.end(), [&](const search::ObservedRpc& rpc) {
+    if (usual.contains(rpc.index) ||
+        std::find(rpc.faults.begin(), rpc.faults.end(), first.fault) == rpc.faults.end())
+      return false;
+    const InjectedFault* other = known_.find(rpc.index);
+    return other != nullptr && other->signature == failed->signature &&
+           other->parent == failed->parent && other->call_site == failed->call_site &&
+           other->count > failed->count;
+  });
+  return again ? early_.add(first, site_of(execution.faults)) : Result<void>();
+}
+
+Result<void> Dispatcher::conclude_early(std::vector<search::PlannedFault> attempts,
+                                        std::span<const search::ObservedRpc> rpcs) {
+  if (!attempts.empty()) ++concluded_now_;
+  return early_.conclude(std::move(attempts), rpcs);
+}
+
+search::SearchCounts Dispatcher::counts() const {
+  search::SearchCounts counts = search_->counts();
+  const uint64_t most = config_.bounds.max_executions;
+  const bool was_full = most != 0 && counts.executed >= most;
+  counts.scheduled += early_.ahead().size();
+  counts.executed += early_.ahead().size();
+  if (!was_full && most != 0 && counts.executed >= most) counts.beyond_bound += counts.open;
+  return counts;
+}
+
+bool Dispatcher::is_full() const {
+  const uint64_t most = config_.bounds.max_executions;
+  return most != 0 && counts().executed >= most;
 }
 
 Result<void> Dispatcher::take_over(search::AbstractId id,
@@ -184,6 +243,7 @@ Result<void> Dispatcher::allow(Hash128 index, const FaultSpec& fault) {
 Result<void> Dispatcher::begin_anew() {
   if (auto done = store_->forget_search(); !done) return done;
   suspect_.clear();
+  if (auto done = early_.clear(); !done) return done;
   auto anew = search::Search::resume(options(), store_);
   if (!anew) return anew.error();
   search_.emplace(std::move(anew).value());
@@ -193,14 +253,14 @@ Result<void> Dispatcher::begin_anew() {
 
 void Dispatcher::start_clock() {
   began_ = Clock::now();
-  const search::SearchCounts start = search_->counts();
+  const search::SearchCounts start = counts();
   scheduled_at_start_ = start.scheduled;
   decided_at_start_ = start.executed + start.redundant;
   concluded_now_ = 0;
 }
 
 Dispatcher::Estimate Dispatcher::estimate() const {
-  const search::SearchCounts counts = search_->counts();
+  const search::SearchCounts counts = this->counts();
   const double elapsed = std::chrono::duration<double>(Clock::now() - began_).count();
   const uint64_t decided = counts.executed + counts.redundant - decided_at_start_;
   Estimate out;
@@ -221,7 +281,7 @@ Dispatcher::Estimate Dispatcher::estimate() const {
 bool Dispatcher::is_time_over() const {
   if (!deadline_) return false;
   if (const char* after = getenv("FILIBUSTER_TIME_UP_AFTER"))
-    return search_->counts().executed >= std::strtoull(after, nullptr, 10);
+    return counts().executed >= std::strtoull(after, nullptr, 10);
   return Clock::now() >= *deadline_;
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/explore/case_source.h"
+#include "daemon/explore/early_attempts.h"
 #include "daemon/explore/suspects.h"
 #include "daemon/observe/observation.h"
 #include "daemon/search/search.h"
@@ -46,7 +47,16 @@ class Dispatcher {
   Result<std::optional<Case>> next(const search::Reach& reach = {});
   // What next() may hand out after that (search.h ahead). Changes nothing.
   Result<std::vector<Case>> ahead(size_t most, const search::Reach& reach = {});
-  Result<void> conclude(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);
+  // `passed`: a retried call whose further attempts came since its fault has them fail together next (early_attempts.h).
+  Result<void> conclude(search::AbstractId id, std::span<const search::ObservedRpc> rpcs,
+                        bool passed);
+  // The same for an execution of early_attempts.h. `attempts`: the set of faults that it stands for; {}: none.
+  Result<void> conclude_early(std::vector<search::PlannedFault> attempts,
+                              std::span<const search::ObservedRpc> rpcs);
+  // The execution of early_attempts.h that stands for this set of faults. It is taken over now.
+  Result<std::optional<EarlyAttempts::Ahead>> take_early(const search::AbstractExecution& one) {
+    return early_.take(one.faults);
+  }
   // The same for an execution that was run before the search began anew.
   Result<void> take_over(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);
   Result<void> abandon(search::AbstractId id, std::string_view reason);
@@ -62,10 +72,11 @@ class Dispatcher {
   void start_clock();
   Estimate estimate() const;
   bool is_time_over() const;
-  bool has_begun() const { return search_->counts().executed > 0; }
+  bool has_begun() const { return counts().executed > 0; }
 
   // The faults of an execution as the report describes them.
   Result<std::vector<InjectedFault>> describe(const search::AbstractExecution& execution);
+  Result<Case> case_of(const search::AbstractExecution& execution);
   // One fault of one RPC. nullopt: the store does not know it.
   std::optional<InjectedFault> describe(const search::PlannedFault& fault);
   // The RPCs of an execution as the search takes them: with interned outcomes, and the faults that they
@@ -74,15 +85,21 @@ class Dispatcher {
                               const std::vector<NondeterminismRule>& masks);
 
   const search::Search& search() const { return *search_; }
+  // Executions that the search has not come to.
+  const std::vector<EarlyAttempts::Ahead>& early() const { return early_.ahead(); }
+  // Of all executions, those that came early among them.
+  search::SearchCounts counts() const;
   KnownRpcs& known() { return known_; }
 
  private:
   Dispatcher(const Config& config, std::optional<Clock::time_point> deadline,
              const Suspects& suspects, search::SearchStore* store);
   search::SearchOptions options();
-  Result<Case> case_of(const search::AbstractExecution& execution);
   size_t rank_of(std::span<const search::PlannedFault> faults);
   uint64_t site_of(std::span<const search::PlannedFault> faults);
+  // Whether the bound on executions is reached.
+  bool is_full() const;
+  Result<void> look_for_attempts(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);
 
   const Config& config_;
   std::optional<Clock::time_point> deadline_;
@@ -90,6 +107,7 @@ class Dispatcher {
   search::SearchStore* store_;
   OutcomeTable outcomes_;
   KnownRpcs known_;
+  EarlyAttempts early_;
   std::optional<search::Search> search_;
   std::map<std::pair<Hash128, search::OutcomeId>, bool> suspect_;  // as rank_of() has found them
   std::unordered_map<Hash128, uint64_t, Hash128Hasher>

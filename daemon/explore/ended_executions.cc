@@ -8,6 +8,11 @@ void EndedExecutions::put(const search::ResultRow& row) {
   by_id_[row.id] = {row.number, row.verdict, static_cast<float>(row.seconds)};
 }
 
+void EndedExecutions::rename(search::AbstractId before, const search::ResultRow& row) {
+  by_id_.erase(before);
+  put(row);
+}
+
 const EndedExecution* EndedExecutions::find(search::AbstractId id) const {
   const auto row = by_id_.find(id);
   return row == by_id_.end() ? nullptr : &row->second;

@@ -21,6 +21,8 @@ class EndedExecutions {
   using ById = std::unordered_map<search::AbstractId, EndedExecution>;
 
   void put(const search::ResultRow& row);
+  // An execution has got another id.
+  void rename(search::AbstractId before, const search::ResultRow& row);
   // nullptr: it has not ended.
   const EndedExecution* find(search::AbstractId id) const;
   const ById& by_id() const { return by_id_; }

@@ -71,7 +71,7 @@ void Executor::begin_lanes() {
   SessionContext& session = state_.session;
   state_.report.lanes = std::max(state_.report.lanes, 1u);
   if (session.lanes < 2 || session.further_lanes == nullptr) return;
-  if (!session.compare_lanes && state_.dispatcher->search().counts().open < 2) return;
+  if (!session.compare_lanes && state_.dispatcher->counts().open < 2) return;
   LanePool::Options options;
   options.session = &session;
   options.further = session.further_lanes;

@@ -30,7 +30,7 @@ std::string Executor::why_no_snapshots(NotForked* kind) {
   pays_later_ = false;
   if (state_.config.snapshots == Snapshots::kNever) return "snapshots are switched off";
   // Those that have ended count, too: a search that was long so far will be as long again.
-  const search::SearchCounts counts = state_.dispatcher->search().counts();
+  const search::SearchCounts counts = state_.dispatcher->counts();
   const uint64_t known = counts.open + counts.executed;
   const bool asks_price = state_.config.snapshots == Snapshots::kWhereItPays;
   if (asks_price && known <= kReference + kForkedReferences + kComparedFaults) {

@@ -94,7 +94,7 @@ void add_notes(const ExplorationState& state, TestReport* report) {
 Result<TestReport> report_so_far(const ExplorationState& state) {
   TestReport report;
   report.test = state.test.name;
-  report.counts = state.dispatcher->search().counts();
+  report.counts = state.dispatcher->counts();
   report.fault_configuration = describe_faults(state.config);
   report.reference = state.report.reference;
   report.reference_seconds = state.report.reference_seconds;
@@ -111,7 +111,7 @@ void finish_report(ExplorationState* state, const ExplorationEnd& end) {
   Evidence& evidence = state->evidence;
   const Dispatcher* dispatcher = state->dispatcher.get();
   report.test = state->test.name;
-  if (dispatcher != nullptr) report.counts = dispatcher->search().counts();
+  if (dispatcher != nullptr) report.counts = dispatcher->counts();
   report.fault_configuration = describe_faults(state->config);
   report.default_faults = state->config.faults.empty();
   report.findings = state->findings.so_far();

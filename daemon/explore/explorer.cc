@@ -122,7 +122,7 @@ Exploration Explorer::end() {
 
 Result<void> Explorer::close(bool ended) {
   if (auto kept = state_.varies.keep_appearances(true); !kept) return kept;
-  const search::SearchCounts counts = state_.dispatcher->search().counts();
+  const search::SearchCounts counts = state_.dispatcher->counts();
   state_.report.finished =
       ended && counts.open == 0 && counts.beyond_bound == 0 && counts.abandoned == 0;
   // A search that met a bound is finished, too. What the time did not suffice for is left to the next run.

@@ -51,7 +51,11 @@ void FindingsBook::forget_all() {
 }
 
 void FindingsBook::forget(const std::vector<InjectedFault>& faults) {
-  const auto known = findings_.find(FaultSet(faults).key());
+  forget(FaultSet(faults).key());
+}
+
+void FindingsBook::forget(const std::string& key) {
+  const auto known = findings_.find(key);
   if (known == findings_.end()) return;
   files_.remove({known->second.number, known->second.counterexample});
   std::erase_if(causes_, [&](const auto& cause) { return cause.second == known->second.number; });
@@ -69,6 +73,20 @@ bool FindingsBook::belongs_to_earlier(const std::vector<InjectedFault>& faults) 
   const FaultSet set(faults);
   return std::any_of(failing_.begin(), failing_.end(),
                      [&](const FaultSet& earlier) { return set.contains(earlier); });
+}
+
+// Attempts that failed together (early_attempts.h) may have been more than it takes.
+std::map<std::string, uint32_t> FindingsBook::larger_than(
+    const std::vector<InjectedFault>& faults) const {
+  const FaultSet set(faults);
+  std::map<std::string, uint32_t> out;
+  for (const FaultSet& known : failing_) {
+    const auto finding = findings_.find(known.key());
+    if (finding != findings_.end() && known.faults().size() > set.faults().size() &&
+        known.contains(set))
+      out.emplace(finding->first, finding->second.number);
+  }
+  return out;
 }
 
 bool FindingsBook::is_accepted(const Execution& failure) const {
@@ -121,12 +139,17 @@ Result<void> FindingsBook::tell(const Execution& failure,
   auto reproduced = replay();
   if (!reproduced) return reproduced.error();
   known.reproduced = reproduced.value();
+  const auto replaced = larger_than(failure.faults);
+  for (const auto& [larger, number] : replaced) forget(larger);
   fail_point("finding");
   CounterexampleFiles::File file;
   if (auto written = files_.write(counterexample(failure, circumstances), &file); !written)
     session_.warn(written.error().message);
   known.number = file.number;
   known.counterexample = file.path;
+  for (const auto& [larger, number] : replaced)
+    session_.warn("fewer faults than those of finding " + std::to_string(number) +
+                  " suffice: finding " + std::to_string(known.number) + " takes its place");
   findings_[key] = known;
   if (auto put = store_->put_finding(key, known); !put) return put;
   Finding finding;

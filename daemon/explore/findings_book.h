@@ -62,6 +62,9 @@ class FindingsBook {
   std::string not_found_again();
 
  private:
+  void forget(const std::string& key);
+  // Findings that have these faults and others, with their numbers, by FaultSet::key.
+  std::map<std::string, uint32_t> larger_than(const std::vector<InjectedFault>& faults) const;
   bool is_accepted(const Execution& failure) const;
   Counterexample counterexample(const Execution& failure, const Circumstances& circumstances) const;
 

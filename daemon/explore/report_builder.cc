@@ -109,6 +109,21 @@ Result<std::shared_ptr<const PageTest>> ReportBuilder::page(const std::vector<Rp
       cell.verdict = ended->verdict;
     }
   }
+  for (const EarlyAttempts::Ahead& early : from_.dispatcher.early()) {
+    const EndedExecution* ended = from_.ended.find(early.id);
+    const PagePair newest{places.call(early.faults.back().index),
+                          places.outcome(early.faults.back().fault)};
+    const auto [place, added] = cells.emplace(newest, page->cells.size());
+    if (ended == nullptr) continue;
+    if (added) page->cells.emplace_back();
+    PageCell& cell = page->cells[place->second];
+    cell.fault = newest;
+    ++(is_failure(ended->verdict) ? cell.failed : cell.passed);
+    if (cell.example != 0) continue;
+    cell.least_faults = early.faults.size();
+    cell.example = ended->number;
+    cell.verdict = ended->verdict;
+  }
   for (const Finding& finding : findings) {
     if (!from_.ended.trees.contains(finding.minimal_execution.number)) continue;
     auto tree = from_.store.tree(finding.minimal_execution.number);
@@ -118,25 +133,36 @@ Result<std::shared_ptr<const PageTest>> ReportBuilder::page(const std::vector<Rp
   }
   if (with == WithExecutions::kNo) return std::shared_ptr<const PageTest>(page);
 
+  const auto add_execution = [&](const EndedExecution& ended,
+                                 const search::AbstractExecution& execution,
+                                 const std::vector<search::ObservedRpc>& rpcs) {
+    if (page->executions.size() >= kMaxPageExecutions) {
+      ++page->executions_left_out;
+      return;
+    }
+    PageExecution out{.number = ended.number,
+                      .verdict = ended.verdict,
+                      .seconds = ended.seconds,
+                      .faults = places.faults(execution),
+                      .rpcs = {}};
+    for (const search::ObservedRpc& rpc : rpcs)
+      out.rpcs.emplace_back(places.call(rpc.index), places.outcome(rpc.outcome));
+    page->executions.push_back(std::move(out));
+  };
+  for (const EarlyAttempts::Ahead& early : from_.dispatcher.early()) {
+    if (const EndedExecution* ended = from_.ended.find(early.id))
+      add_execution(*ended, {early.id, search::kReference, early.faults}, early.rpcs);
+  }
   for (const search::AbstractRow& row : rows) {
     const bool executed = row.state == search::AbstractState::kExecuted ||
                           row.state == search::AbstractState::kAbandoned;
     const EndedExecution* ended = from_.ended.find(row.id);
     if (!executed || ended == nullptr) continue;
-    if (page->executions.size() >= kMaxPageExecutions) {
-      ++page->executions_left_out;
-      continue;
-    }
-    PageExecution out{.number = ended->number,
-                      .verdict = ended->verdict,
-                      .seconds = ended->seconds,
-                      .faults = places.faults(from_.dispatcher.search().describe(row.id)),
-                      .rpcs = {}};
-    if (row.state == search::AbstractState::kExecuted) {
-      for (const search::ObservedRpc& rpc : from_.dispatcher.search().observed(row.id))
-        out.rpcs.emplace_back(places.call(rpc.index), places.outcome(rpc.outcome));
-    }
-    page->executions.push_back(std::move(out));
+    const search::Search& search = from_.dispatcher.search();
+    add_execution(*ended, search.describe(row.id),
+                  row.state == search::AbstractState::kExecuted
+                      ? search.observed(row.id)
+                      : std::vector<search::ObservedRpc>());
   }
   std::sort(page->executions.begin(), page->executions.end(),
             [](const PageExecution& a, const PageExecution& b) { return a.number < b.number; });

@@ -133,6 +133,16 @@ void ReportBuilder::add_cases(const std::string& left_because, TestReport* out) 
     }
   });
 
+  for (const EarlyAttempts::Ahead& early : from_.dispatcher.early()) {
+    Tally* tally = tally_of(early.faults.back());
+    if (tally == nullptr) continue;
+    left_places.add(tally->fault, early.faults.size(), AbstractState::kExecuted);
+    ++tally->row.executions;
+    if (const EndedExecution* ended = from_.ended.find(early.id))
+      tally->row.seconds += ended->seconds;
+    note_first(from_.findings.failure(early.id) != nullptr ? &tally->failed : &tally->passed,
+               early.id);
+  }
   left_places.put_into(out);
 
   std::map<std::string, std::vector<std::string>> findings;  // case -> findings that have its fault

@@ -22,6 +22,13 @@ namespace {
 constexpr int kLivePart = 20;
 constexpr std::chrono::milliseconds kLivePause{500};
 
+std::vector<search::PlannedFault> faults_in(const Observation& seen) {
+  std::vector<search::PlannedFault> out;
+  for (const search::ObservedRpc& rpc : seen.rpcs)
+    if (rpc.injected != 0) out.push_back({rpc.index, rpc.injected});
+  return out;
+}
+
 }  // namespace
 
 Result<void> SearchCases::begin() {
@@ -63,7 +70,7 @@ Result<std::optional<Case>> SearchCases::next() {
 
 bool SearchCases::met_first_failure() {
   if (!state_.config.bounds.stop_at_first || !state_.findings.has_new_failure()) return false;
-  const uint64_t open = state_.dispatcher->search().counts().open;
+  const uint64_t open = state_.dispatcher->counts().open;
   if (open > 0 && !met_bound_) {
     state_.report.skipped.push_back(
         {std::to_string(open) + " scheduled executions", "bound stop_at_first: one failure"});
@@ -72,8 +79,36 @@ bool SearchCases::met_first_failure() {
   return true;
 }
 
+// The result of an early execution has its row, and a failure of it was told.
+Result<bool> SearchCases::take_over_early(const search::AbstractExecution& one) {
+  auto early = state_.dispatcher->take_early(one);
+  if (!early) return early.error();
+  if (!early.value()) return false;
+  const search::AbstractId early_id = early.value()->id;
+  auto rows = state_.store->results();
+  if (!rows) return rows.error();
+  const auto row = std::find_if(rows->begin(), rows->end(),
+                                [&](const search::ResultRow& each) { return each.id == early_id; });
+  if (row == rows->end()) return false;
+  row->id = one.id;
+  if (auto put = state_.store->put_result(*row); !put) return put.error();
+  state_.ended.rename(early_id, *row);
+  if (auto failure = state_.findings.take(early_id)) {
+    failure->id = one.id;
+    state_.findings.add(std::move(*failure));
+    state_.dispatcher->failed(one.id);
+  }
+  if (auto done = state_.dispatcher->take_over(one.id, early.value()->rpcs); !done)
+    return done.error();
+  return true;
+}
+
 Result<bool> SearchCases::take_over(const Case& one) {
-  auto standing = relearning_.take(state_.dispatcher->search().describe(one.id));
+  if (EarlyAttempts::is_early(one.id)) return false;
+  const search::AbstractExecution execution = state_.dispatcher->search().describe(one.id);
+  auto early = take_over_early(execution);
+  if (!early || early.value()) return early;
+  auto standing = relearning_.take(execution);
   if (!standing) return false;
   search::ResultRow& row = standing->row;
   row.id = one.id;
@@ -113,12 +148,39 @@ Result<Flow> SearchCases::look_at(const Case& one, CaseOutcome* outcome) {
   Attempt& attempt = outcome->attempt;
   if (auto waited = wait_for_what_comes(one, &attempt); !waited) return waited.error();
   if (attempt.result.stopped) return Flow::kStopped;
+  if (EarlyAttempts::is_early(one.id)) return look_at_attempts(one, outcome);
   if (attempt.judgement.verdict == Verdict::kPlanNotMet) {
     auto learned = learn_from_unmet_plan(one, &attempt);
     if (!learned) return learned.error();
     if (learned.value() == Unmet::kStopped) return Flow::kStopped;
     if (learned.value() == Unmet::kDealtWith) return Flow::kGoesOn;
   }
+  return keep(one, outcome);
+}
+
+// The attempts that a sequence has met, as the set of faults that it stands for. Where not each had its fault, or there was one only,
+// the execution says nothing that another one does not.
+Result<Flow> SearchCases::look_at_attempts(const Case& one, CaseOutcome* outcome) {
+  Attempt& attempt = outcome->attempt;
+  std::vector<search::PlannedFault> attempts;
+  if (attempt.judgement.plan_met && !is_inconclusive(attempt.judgement.verdict)) {
+    std::vector<RpcRecord>& rpcs = attempt.result.record.rpcs;
+    const auto met = std::count_if(rpcs.begin(), rpcs.end(), [](const RpcRecord& rpc) {
+      return rpc.attempt != 0 && rpc.injected;
+    });
+    for (RpcRecord& rpc : rpcs) rpc.attempt = 0;
+    auto seen = learn_and_observe(attempt.result.record);
+    if (!seen) return seen.error();
+    attempts = faults_in(seen.value());
+    if (met < 2 || attempts.size() != static_cast<size_t>(met)) attempts.clear();
+  }
+  if (attempts.empty()) return filibuster::goes_on(state_.dispatcher->conclude_early({}, {}));
+  auto set = state_.dispatcher->case_of({one.id, search::kReference, std::move(attempts)});
+  return set ? keep(set.value(), outcome) : set.error();
+}
+
+Result<Flow> SearchCases::keep(const Case& one, CaseOutcome* outcome) {
+  Attempt& attempt = outcome->attempt;
   auto confirmed = confirm_by_time(one, outcome);
   if (!confirmed || confirmed.value() == Flow::kStopped) return confirmed;
   if (auto done = record(one, attempt); !done) return done.error();
@@ -243,23 +305,30 @@ Result<void> SearchCases::keep_failure(Execution execution, const Attempt& attem
 
 Result<void> SearchCases::tell_search(const Case& one, const Attempt& attempt) {
   Dispatcher& dispatcher = *state_.dispatcher;
-  Variability& varies = state_.varies;
   if (!attempt.judgement.plan_met || is_inconclusive(attempt.judgement.verdict))
     return dispatcher.abandon(one.id, attempt.judgement.detail);
   const ExecutionRecord& record = attempt.result.record;
   state_.note_appearances(record);
-  if (auto kept = varies.keep_appearances(); !kept) return kept;
+  if (auto kept = state_.varies.keep_appearances(); !kept) return kept;
   if (auto noted = mutations_.note(record); !noted) return noted;
-  if (auto learned = dispatcher.known().learn(record, varies.masks(), varies.unstable()); !learned)
-    return learned;
-  auto seen = dispatcher.observe(record, varies.unstable(), varies.masks());
+  auto seen = learn_and_observe(record);
   if (!seen) return seen.error();
   if (auto noted = executor_.note_met(seen.value(), record); !noted) return noted;
-  return dispatcher.conclude(one.id, seen->rpcs);
+  if (EarlyAttempts::is_early(one.id))
+    return dispatcher.conclude_early(faults_in(seen.value()), seen->rpcs);
+  return dispatcher.conclude(one.id, seen->rpcs, attempt.judgement.verdict == Verdict::kPassed);
+}
+
+Result<Observation> SearchCases::learn_and_observe(const ExecutionRecord& record) {
+  Dispatcher& dispatcher = *state_.dispatcher;
+  const Variability& varies = state_.varies;
+  if (auto learned = dispatcher.known().learn(record, varies.masks(), varies.unstable()); !learned)
+    return learned.error();
+  return dispatcher.observe(record, varies.unstable(), varies.masks());
 }
 
 void SearchCases::tell_execution(const Execution& execution) {
-  const search::SearchCounts counts = state_.dispatcher->search().counts();
+  const search::SearchCounts counts = state_.dispatcher->counts();
   const search::Places places = state_.dispatcher->search().places();
   const Dispatcher::Estimate estimate = state_.dispatcher->estimate();
   std::vector<std::string> faults;

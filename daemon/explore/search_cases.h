@@ -48,8 +48,13 @@ class SearchCases final : public CaseSource {
   bool met_first_failure();
   // All that conclude() does but for the time that it takes.
   Result<Flow> look_at(const Case& one, CaseOutcome* outcome);
-  // True: this execution was run before the search began anew, and that result counts.
+  // The same for an execution of early_attempts.h.
+  Result<Flow> look_at_attempts(const Case& one, CaseOutcome* outcome);
+  // The case has its conclusion, whatever it is.
+  Result<Flow> keep(const Case& one, CaseOutcome* outcome);
+  // True: this execution was run early, or before the search began anew, and that result counts.
   Result<bool> take_over(const Case& one);
+  Result<bool> take_over_early(const search::AbstractExecution& one);
   // The RPC of a fault comes in some executions only, and did not come.
   Result<void> leave_out(const Case& one, const InjectedFault& missing);
   // Runs the case until what comes in some executions only has come. `*attempt` is the last of them.
@@ -66,6 +71,7 @@ class SearchCases final : public CaseSource {
   Result<void> keep_failure(Execution execution, const Attempt& attempt, search::ResultRow* row);
   void note_skipped(const Case& one, const Attempt& attempt, search::ResultRow* row);
   Result<void> tell_search(const Case& one, const Attempt& attempt);
+  Result<Observation> learn_and_observe(const ExecutionRecord& record);
   // For the live page.
   void tell_what_is_tried(const char* how, const std::vector<InjectedFault>& faults) const;
   void tell_execution(const Execution& execution);

@@ -177,7 +177,7 @@ Result<void> SearchReference::begin_with(const ExecutionResult& result) {
   if (state_.dispatcher->has_begun()) return {};
   state_.ended.add_seconds(seconds);
   if (auto kept = state_.memory.keep(record, stored_.files_by_hand()); !kept) return kept;
-  return state_.dispatcher->conclude(search::kReference, seen->rpcs);
+  return state_.dispatcher->conclude(search::kReference, seen->rpcs, false);
 }
 
 void SearchReference::tell_why_no_faults(const std::vector<RpcRecord>& rpcs) {

@@ -79,15 +79,16 @@ AbstractId SingleFaults::take_at(uint64_t site) {
 AbstractId SingleFaults::take_of(Key key) {
   Site& site = sites_.at(key);
   turns_.erase(turn_of(key, site));
-  const auto failures = [&](const Kind& kind) {
+  const auto promise = [&](const Kind& kind) {
     const auto known = failures_.find(kind.fault);
-    return known == failures_.end() ? size_t{0} : known->second;
+    return std::pair(preferred_.contains(kind.fault),
+                     known == failures_.end() ? size_t{0} : known->second);
   };
   Kind* best = nullptr;
   for (Kind& kind : site.kinds) {
     if (kind.ids.empty()) continue;
     if (best == nullptr || kind.taken < best->taken ||
-        (kind.taken == best->taken && failures(kind) > failures(*best)))
+        (kind.taken == best->taken && promise(kind) > promise(*best)))
       best = &kind;
   }
   const auto at = best->ids.begin() + static_cast<long>(site.taken % best->ids.size());
@@ -104,9 +105,6 @@ AbstractId OpenExecutions::take(bool oldest, const Reach& reach) {
   if (!last_.empty()) {
     id = oldest ? last_.front() : last_.back();
     oldest ? last_.pop_front() : last_.pop_back();
-  } else if (has_next(reach)) {
-    id = next_.front();
-    next_.pop_front();
   } else if (has_single(reach)) {
     id = reach.only_site != 0 ? singles_.take_at(reach.only_site) : singles_.take();
   } else {

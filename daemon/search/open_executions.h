@@ -17,7 +17,8 @@
 namespace filibuster::search {
 
 // Executions with one fault. The call sites take turns: each gets one fault, then each another one. A call site takes the fault that
-// it had least often, of these the one that failed most often anywhere, and another RPC of it each time.
+// it had least often, of these one that was allowed late (Search::allow) or else the one that failed most often anywhere, and another RPC
+// of it each time.
 class SingleFaults {
  public:
   struct Single {
@@ -35,6 +36,8 @@ class SingleFaults {
   // It was handed out by an earlier process.
   void was_taken(const Single& one);
   void failed(OutcomeId fault) { ++failures_[fault]; }
+  // This fault was allowed for a reason.
+  void prefer(OutcomeId fault) { preferred_.insert(fault); }
   // Of the call sites that are known: how many there are, and how many have had a fault.
   Places places() const;
 
@@ -63,14 +66,13 @@ class SingleFaults {
   std::map<Key, Site> sites_;
   std::map<Turn, Key> turns_;  // of the sites where something waits
   std::map<OutcomeId, size_t> failures_;
+  std::set<OutcomeId> preferred_;
 };
 
 class OpenExecutions {
  public:
   // Depth first: all are equal, and the last scheduled comes first (`oldest`: the first scheduled).
   void add(AbstractId id) { last_.push_back(id); }
-  // Comes before all others.
-  void add_next(AbstractId id) { next_.push_back(id); }
   void add_single(const SingleFaults::Single& one) { singles_.add(one); }
   // Fewer faults come first, of equally many the lower rank, and of one rank the last scheduled.
   void add_set(AbstractId id, size_t faults, size_t rank) { sets_[{faults, rank}].push_back(id); }
@@ -79,7 +81,7 @@ class OpenExecutions {
 
   // Whether something waits within `reach`.
   bool has(const Reach& reach) const {
-    return !last_.empty() || has_next(reach) || has_single(reach) || has_set(reach);
+    return !last_.empty() || has_single(reach) || has_set(reach);
   }
   AbstractId take(bool oldest, const Reach& reach);  // precondition: has(reach)
 
@@ -93,8 +95,6 @@ class OpenExecutions {
         if (!visit(rest.take_at(reach.only_site))) return;
       return;
     }
-    for (const AbstractId id : next_)
-      if (!visit(id)) return;
     for (SingleFaults rest = singles_; !rest.empty();)
       if (!visit(rest.take())) return;
     for (const auto& [key, ids] : sets_) {
@@ -105,9 +105,8 @@ class OpenExecutions {
   }
 
  private:
-  std::deque<AbstractId> last_, next_;
+  std::deque<AbstractId> last_;
   SingleFaults singles_;
-  bool has_next(const Reach& reach) const { return reach.only_site == 0 && !next_.empty(); }
   bool has_single(const Reach& reach) const {
     return reach.only_site != 0 ? singles_.waits_at(reach.only_site) : !singles_.empty();
   }

@@ -47,28 +47,6 @@ std::vector<std::pair<uint32_t, OutcomeId>> Search::State::planned(AbstractId id
   return faults;
 }
 
-// Whether the RPC of the newest fault is made only since the fault before it: what the execution before that one showed is without it.
-bool Search::State::came_by_newest_fault(AbstractId id) {
-  const auto before = list_of(abstracts[abstracts[id].parent].parent);
-  return before != nullptr && std::none_of(before->begin(), before->end(), [&](const Item& item) {
-           return item.rpc == abstracts[id].rpc;
-         });
-}
-
-// Every fault of it is the same one at one call site, and every RPC but the first is made only since the fault before it. So all of
-// its subsets that can be met are those without the last faults.
-bool Search::State::is_early_attempt(std::span<const PlannedFault> faults, AbstractId id,
-                                     uint64_t site) {
-  if (site == 0 || faults.size() < 2) return false;
-  for (const PlannedFault& one : faults) {
-    if (one.fault != faults.back().fault) return false;
-  }
-  for (AbstractId at = id; abstracts[at].parent != kReference; at = abstracts[at].parent) {
-    if (!came_by_newest_fault(at)) return false;
-  }
-  return retried_with.try_emplace(site, faults.back().fault).first->second == faults.back().fault;
-}
-
 // Puts an execution in its turn, or notes that an earlier process has handed it out.
 void Search::State::line_up(AbstractId id, bool is_open) {
   if (!options.standing) return is_open ? open.add(id) : void();
@@ -79,9 +57,7 @@ void Search::State::line_up(AbstractId id, bool is_open) {
     const SingleFaults::Single one{id, at.site, at.rank, faults.front().fault};
     return is_open ? open.add_single(one) : open.singles().was_taken(one);
   }
-  const bool early = is_early_attempt(faults, id, at.site);
-  if (!is_open) return;
-  early ? open.add_next(id) : open.add_set(id, faults.size(), at.rank);
+  if (is_open) open.add_set(id, faults.size(), at.rank);
 }
 
 std::shared_ptr<const RpcList> Search::State::list_of(AbstractId id) {

@@ -80,6 +80,7 @@ Result<void> Search::allow(Hash128 index, OutcomeId fault) {
   std::vector<OutcomeId>& more = s.more_faults[index];
   if (std::find(more.begin(), more.end(), fault) != more.end()) return {};
   more.push_back(fault);
+  s.open.singles().prefer(fault);
   if (const uint32_t* rpc = s.number_of.find(index)) s.schedule_at(*rpc, fault);
   if (s.journal != nullptr) s.note(s.journal->commit_if_older(kBatchMs));
   return s.health();

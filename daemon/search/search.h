@@ -38,11 +38,6 @@
 // second one (SearchOptions::standing): one fault at each call site in turn, then another one at each (open_executions.h), then pairs,
 // and so on. What comes late joins its turn.
 //
-// A call that is retried at once would hide behind that: all its attempts fail only in a set of so many faults. Therefore the first
-// fault of a call site after which another attempt of it comes is given to that attempt at once, and to the next one. These sets stand
-// before their turn, and still after their subsets: the attempt is made only after the fault of the one before it, so that there are no others
-// (is_early_attempt).
-//
 // Concurrency. Concurrent RPCs change places from execution to execution, and what one of them
 // causes comes between what another one does. Taken as seen, neither of the two arguments above
 // would hold: a planned fault could stand after the newest one, and an RPC of the prefix could
@@ -109,8 +104,7 @@ struct Standing {
 // How far a search goes for now. What lies beyond stays open. For several searches that take turns; one that explores depth first goes on
 // to its end whatever its reach.
 struct Reach {
-  size_t max_faults =
-      0;  // in one execution, where attempts of one retried call count once; 0: no bound
+  size_t max_faults = 0;   // in one execution; 0: no bound
   uint64_t only_site = 0;  // single faults of this Standing::site alone; 0: any
 };
 

@@ -79,8 +79,6 @@ struct Search::State {
   HashTable<NoValue> fault_sets;  // of the executions that were scheduled or explored
   ChunkedArray<Abstract> abstracts;  // by id
   OpenExecutions open;
-  std::unordered_map<uint64_t, OutcomeId>
-      retried_with;  // by call site: the fault of the attempts that come early
   std::unordered_map<AbstractId, OpenParent> open_parents;
   std::unordered_map<AbstractId, std::string> packed_lists;  // only without a journal
   std::vector<std::pair<AbstractId, std::shared_ptr<const RpcList>>> cache{kCachedLists};
@@ -139,8 +137,6 @@ struct Search::State {
   uint32_t schedule(AbstractId from, uint32_t rpc, uint32_t at, OutcomeId fault, Hash128 known_as);
   void expanded(AbstractId id, uint32_t children, const std::shared_ptr<const RpcList>& list);
   void line_up(AbstractId id, bool is_open);
-  bool came_by_newest_fault(AbstractId id);
-  bool is_early_attempt(std::span<const PlannedFault> faults, AbstractId id, uint64_t site);
   void decide(AbstractId id, AbstractState state, std::string_view reason);
   // False: the execution is executed, whatever was seen.
   bool may_be_redundant(AbstractId id) const {

@@ -19,7 +19,7 @@ constexpr size_t kMaxRows = 1 << 16;  // abstract executions that may wait for a
 constexpr std::array<std::string_view, static_cast<size_t>(Saved::kCount)> kSavedNames = {
     "files",       "files_by_hand", "reference",  "masks",    "proposed_masks", "unstable",
     "variations",  "rpcs",          "timeouts",   "refusals", "observed",       "given_up",
-    "appearances", "drifts",        "sent_again", "suspects",
+    "appearances", "drifts",        "sent_again", "suspects", "early_attempts",
 };
 
 }  // namespace

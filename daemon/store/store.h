@@ -46,6 +46,7 @@ enum class Saved : uint8_t {
   kDrifts,         // times in which the application did not do what it did at first
   kSentAgain,      // mutations that clients send again (explore/sent_mutations.h)
   kSuspects,       // with which the search began (explore/suspects.h)
+  kEarlyAttempts,  // executions that the search has not come to (explore/early_attempts.h)
   kCount,
 };
 

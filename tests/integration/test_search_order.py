@@ -124,3 +124,22 @@ def test_an_interrupted_run_goes_on_with_each_of_its_tests(shop):
     counts = [[test["counts"]["executed"] for test in run.report["tests"]] for run in (whole, rest)]
     assert counts[0] == counts[1] and rest.exit_code == whole.exit_code == 1, rest
     assert len(order_of(part)) + len(order_of(rest)) == len(order_of(whole)), rest
+
+
+def test_all_attempts_fail_early_whatever_the_bound_on_faults(shop):
+    run = shop.filibuster("run", "--json", "--max-faults", "1")
+    order = order_of(run)
+    assert run.exit_code == 1 and [len(faults) for faults in order if len(faults) > 1] == [3], run
+    (together,) = [faults for faults in order if len(faults) == 3]
+    test = run.report["tests"][0]
+    (finding,) = [row for row in test["findings"] if len(row["faults"]) == 3]
+    assert [(row["service"], row["fault"]) for row in finding["faults"]] == together
+    # It is a set of faults like any other: it counts, it is replayed, and JUnit has it.
+    assert test["counts"]["executed"] == len(order) + 1
+    replay = shop.filibuster("replay", finding["counterexample"])
+    assert replay.exit_code == 1, replay
+    assert finding["id"] in (shop.root / "junit.xml").read_text()
+    # Where the search comes to the set, it is not run again, and has the same key.
+    whole = shop.filibuster("run", "--json", "--restart-session")
+    again = [faults for faults in order_of(whole) if faults == together]
+    assert len(again) == 1 and finding["id"] in [row["id"] for row in whole.report["tests"][0]["findings"]], whole
