@@ -29,8 +29,7 @@ json to_json(const std::vector<PlannedFault>& faults) {
 json to_json(const std::vector<ObservedRpc>& rpcs) {
   json out = json::array();
   for (const ObservedRpc& one : rpcs)
-    out.push_back(
-        {to_hex(one.index), to_hex(one.parent), one.outcome, one.injected, one.faults});
+    out.push_back({to_hex(one.index), to_hex(one.parent), one.outcome, one.injected, one.faults});
   return out;
 }
 
@@ -90,8 +89,7 @@ Result<void> EarlyAttempts::load() {
 Result<void> EarlyAttempts::save() {
   json ahead = json::array();
   for (const Ahead& one : ahead_)
-    ahead.push_back(
-        {{"id", one.id}, {"faults", to_json(one.faults)}, {"rpcs", to_json(one.rpcs)}});
+    ahead.push_back({{"id", one.id}, {"faults", to_json(one.faults)}, {"rpcs", to_json(one.rpcs)}});
   return store_->save(Saved::kEarlyAttempts, dump_json({{"sites", sites_},
                                                         {"waiting", to_json(waiting_)},
                                                         {"next_id", next_id_},
@@ -125,7 +123,8 @@ Result<void> EarlyAttempts::conclude(std::vector<PlannedFault> faults,
   return save();
 }
 
-Result<std::optional<EarlyAttempts::Ahead>> EarlyAttempts::take(const std::vector<PlannedFault>& faults) {
+Result<std::optional<EarlyAttempts::Ahead>> EarlyAttempts::take(
+    const std::vector<PlannedFault>& faults) {
   std::optional<Ahead> out;
   const auto found = std::find_if(ahead_.begin(), ahead_.end(), [&](const Ahead& one) {
     return are_same_set(one.faults, faults);

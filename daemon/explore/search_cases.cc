@@ -29,6 +29,12 @@ std::vector<search::PlannedFault> faults_in(const Observation& seen) {
   return out;
 }
 
+// What an execution with a sequence shows is what one with a fault of its own at each attempt would show.
+ExecutionRecord as_single_faults(ExecutionRecord record) {
+  for (RpcRecord& rpc : record.rpcs) rpc.attempt = 0;
+  return record;
+}
+
 }  // namespace
 
 Result<void> SearchCases::begin() {
@@ -164,12 +170,11 @@ Result<Flow> SearchCases::look_at_attempts(const Case& one, CaseOutcome* outcome
   Attempt& attempt = outcome->attempt;
   std::vector<search::PlannedFault> attempts;
   if (attempt.judgement.plan_met && !is_inconclusive(attempt.judgement.verdict)) {
-    std::vector<RpcRecord>& rpcs = attempt.result.record.rpcs;
+    const std::vector<RpcRecord>& rpcs = attempt.result.record.rpcs;
     const auto met = std::count_if(rpcs.begin(), rpcs.end(), [](const RpcRecord& rpc) {
       return rpc.attempt != 0 && rpc.injected;
     });
-    for (RpcRecord& rpc : rpcs) rpc.attempt = 0;
-    auto seen = learn_and_observe(attempt.result.record);
+    auto seen = learn_and_observe(as_single_faults(attempt.result.record));
     if (!seen) return seen.error();
     attempts = faults_in(seen.value());
     if (met < 2 || attempts.size() != static_cast<size_t>(met)) attempts.clear();
@@ -307,15 +312,17 @@ Result<void> SearchCases::tell_search(const Case& one, const Attempt& attempt) {
   Dispatcher& dispatcher = *state_.dispatcher;
   if (!attempt.judgement.plan_met || is_inconclusive(attempt.judgement.verdict))
     return dispatcher.abandon(one.id, attempt.judgement.detail);
-  const ExecutionRecord& record = attempt.result.record;
+  const bool is_early = EarlyAttempts::is_early(one.id);
+  std::optional<ExecutionRecord> single_faults;
+  if (is_early) single_faults = as_single_faults(attempt.result.record);
+  const ExecutionRecord& record = single_faults ? *single_faults : attempt.result.record;
   state_.note_appearances(record);
   if (auto kept = state_.varies.keep_appearances(); !kept) return kept;
   if (auto noted = mutations_.note(record); !noted) return noted;
   auto seen = learn_and_observe(record);
   if (!seen) return seen.error();
   if (auto noted = executor_.note_met(seen.value(), record); !noted) return noted;
-  if (EarlyAttempts::is_early(one.id))
-    return dispatcher.conclude_early(faults_in(seen.value()), seen->rpcs);
+  if (is_early) return dispatcher.conclude_early(faults_in(seen.value()), seen->rpcs);
   return dispatcher.conclude(one.id, seen->rpcs, attempt.judgement.verdict == Verdict::kPassed);
 }
 

@@ -53,11 +53,31 @@ std::string last_lines(const std::string& text, size_t count, const char* indent
   return out;
 }
 
-// "users -> bookings  GET /users/x/bookings (call 2)"
-std::string counted_call(const InjectedFault& fault) {
-  std::string out = call_text(fault);
-  if (fault.count > 1) out += " (call " + std::to_string(fault.count) + ")";
+// Faults of a set that are told as one: those at the attempts of one call, else each for itself.
+struct ToldFault {
+  const InjectedFault& first;
+  size_t attempts = 1;
+};
+
+// An execution with a sequence (explore/early_attempts.h) has shown which RPCs are attempts of one call; the first of them knows.
+std::vector<ToldFault> told(const std::vector<InjectedFault>& faults) {
+  std::vector<ToldFault> out;
+  for (size_t at = 0; at < faults.size(); at += out.back().attempts) {
+    const InjectedFault& first = faults[at];
+    size_t alike = 1;
+    while (at + alike < faults.size() && faults[at + alike].identity() == first.identity() &&
+           faults[at + alike].call_site == first.call_site &&
+           faults[at + alike].signature == first.signature)
+      ++alike;
+    out.push_back({first, alike == first.attempts.size() ? alike : 1});
+  }
   return out;
+}
+
+// "(call 2)", "(each of its 3 attempts)"
+std::string count_text(const ToldFault& one) {
+  if (one.attempts > 1) return " (each of its " + std::to_string(one.attempts) + " attempts)";
+  return one.first.count > 1 ? " (call " + std::to_string(one.first.count) + ")" : "";
 }
 
 std::string listed(const std::vector<std::string>& texts, const char* between) {
@@ -74,9 +94,9 @@ std::string site_text(const InjectedFault& fault, const CallStacks& stacks) {
                  : call_site_text(fault.stack[at]) + " via " + call_site_text(fault.call_site);
 }
 
-std::string fault_lines(const InjectedFault& fault, const CallStacks& stacks,
-                        const std::string& indent) {
-  std::string out = indent + counted_call(fault) + "\n";
+std::string fault_lines(const ToldFault& one, const CallStacks& stacks, const std::string& indent) {
+  const InjectedFault& fault = one.first;
+  std::string out = indent + call_text(fault) + count_text(one) + "\n";
   out += indent + "  fault         " + fault_text(fault);
   const std::string words =
       fault.as_reset ? "the connection was already open, so the caller saw a reset; what it "
@@ -86,8 +106,9 @@ std::string fault_lines(const InjectedFault& fault, const CallStacks& stacks,
   if (!fault.attempts.empty()) {
     out += "\n" + indent + "  attempts      " + std::to_string(fault.attempts.size()) + " came: ";
     std::vector<std::string> came;
-    for (const AttemptSeen& one : fault.attempts)
-      came.push_back(one.outcome + (one.grouped_by == "first" ? "" : " (" + one.grouped_by + ")"));
+    for (const AttemptSeen& attempt : fault.attempts)
+      came.push_back(attempt.outcome +
+                     (attempt.grouped_by == "first" ? "" : " (" + attempt.grouped_by + ")"));
     out += listed(came, ", ");
   }
   if (!fault.arguments.empty()) {
@@ -163,10 +184,19 @@ std::string in_its_own_words(const Execution& execution) {
 
 std::string under_faults(const Finding& finding) {
   std::string faults;
-  for (const InjectedFault& fault : finding.minimal) {
-    faults += (faults.empty() ? " under " : " + ") + counted_call(fault) + ": " + fault_text(fault);
+  for (const ToldFault& one : told(finding.minimal)) {
+    faults += (faults.empty() ? " under " : " + ") + call_text(one.first) + count_text(one) + ": " +
+              fault_text(one.first);
   }
   return faults.empty() ? " without any fault" : faults;
+}
+
+// "under 2 faults in combination", "under one fault at each of 3 attempts"
+std::string under(const std::vector<InjectedFault>& faults) {
+  const std::vector<ToldFault> calls = told(faults);
+  if (calls.size() == 1 && calls.front().attempts > 1)
+    return "under one fault at each of " + std::to_string(calls.front().attempts) + " attempts";
+  return "under " + counted(faults.size(), "fault", "faults in combination");
 }
 
 std::string title(const Finding& finding) {
@@ -174,16 +204,16 @@ std::string title(const Finding& finding) {
 }
 
 // "GET /users/x/bookings (call 2): timeout"
-std::string short_fault(const InjectedFault& fault) {
+std::string short_fault(const ToldFault& one) {
+  const InjectedFault& fault = one.first;
   return call_name(fault.method, redact(fault.path + fault.query), fault.protocol) +
-         (fault.count > 1 ? " (call " + std::to_string(fault.count) + ")" : "") + ": " +
-         fault_text(fault);
+         count_text(one) + ": " + fault_text(fault);
 }
 
 // "finding 3: GET /users/x (call 2): timeout + GET /movies: status:500"
 std::string alike_line(const Finding& finding) {
   std::vector<std::string> faults;
-  for (const InjectedFault& fault : finding.minimal) faults.push_back(short_fault(fault));
+  for (const ToldFault& one : told(finding.minimal)) faults.push_back(short_fault(one));
   std::string out = title(finding) + listed(faults, " + ");
   if (finding.reproduced && !*finding.reproduced) out += "; DID NOT REPRODUCE";
   if (const std::string standing = standing_text(finding); !standing.empty())
@@ -194,7 +224,7 @@ std::string alike_line(const Finding& finding) {
 std::string finding_text(const Finding& finding, const CallStacks& stacks,
                          const std::string& indent) {
   std::string out;
-  for (const InjectedFault& fault : finding.minimal) out += fault_lines(fault, stacks, indent);
+  for (const ToldFault& one : told(finding.minimal)) out += fault_lines(one, stacks, indent);
   if (const std::string& mending = finding.minimal_execution.mending; !mending.empty())
     out += indent + "what would mend it: " + cut(redact(mending), kMaxLine) + "\n";
   if (!finding.counterexample.empty()) {
@@ -223,11 +253,8 @@ std::string finding_text(const Finding& finding, const CallStacks& stacks,
 std::string own_headline(const Finding& finding) {
   const std::string words = in_its_own_words(finding.minimal_execution);
   if (words.empty()) return headline(finding);
-  return finding.minimal.empty() ? words + " without any fault"
-         : finding.minimal.size() > 1
-             ? words + " (under " + std::to_string(finding.minimal.size()) +
-                   " faults in combination)"
-             : words;
+  if (finding.minimal.empty()) return words + " without any fault";
+  return finding.minimal.size() == 1 ? words : words + " (" + under(finding.minimal) + ")";
 }
 
 // What the verdict says besides the test's own words: who still waited, for example.
@@ -329,9 +356,7 @@ std::string fault_in_words(const std::string& text) {
 
 std::string headline(const Finding& finding) {
   const std::string what = what_fails(finding.minimal_execution);
-  return finding.minimal.empty()
-             ? what + " without any fault"
-             : what + " under " + counted(finding.minimal.size(), "fault", "faults in combination");
+  return what + (finding.minimal.empty() ? " without any fault" : " " + under(finding.minimal));
 }
 
 std::string call_text(const InjectedFault& fault, std::string_view between) {

@@ -247,6 +247,26 @@ TEST(Text, AFindingIsCalledByTheTestsOwnWords) {
             "the test fails: KeyError: 'token=[redacted]'");
 }
 
+TEST(Text, OneFaultAtEachAttemptOfACallIsOneLine) {
+  std::vector<InjectedFault> attempts(3, fault(1, "status:503"));
+  for (uint32_t i = 0; i < 3; ++i) {
+    attempts[i].index = Hash128{9, i};
+    attempts[i].count = i + 1;
+    attempts[0].attempts.push_back({i + 1, "status:503", i == 0 ? "first" : "same-request"});
+  }
+  const Finding all = group_failures({execution(4, attempts)})[0];
+  EXPECT_EQ(headline(all), "the test fails (exit status 1) under one fault at each of 3 attempts");
+  EXPECT_NE(to_line(all).find(" (each of its 3 attempts): status:503"), std::string::npos)
+      << to_line(all);
+  EXPECT_EQ(to_line(all).find(" + "), std::string::npos) << to_line(all);
+  EXPECT_NE(to_text(all).find("3 came: status:503, status:503 (same-request)"), std::string::npos);
+  // Without what was seen of them, calls that look alike are told one by one.
+  attempts[0].attempts.clear();
+  const Finding calls = group_failures({execution(4, attempts)})[0];
+  EXPECT_EQ(headline(calls), "the test fails (exit status 1) under 3 faults in combination");
+  EXPECT_NE(to_line(calls).find("(call 3): status:503"), std::string::npos) << to_line(calls);
+}
+
 TEST(Text, ShowsOneOfTheLinesThatDifferInTheirNumbersOnly) {
   SessionReport session = report();
   std::vector<std::string>& lines = session.tests[0].without_cause;
