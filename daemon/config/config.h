@@ -93,6 +93,7 @@ struct TestConfig {
   // those tests.
   std::optional<SuiteConfig> suite;
   bool of_suite = false;  // this test came from a suite
+  std::string file;       // of a suite: where the runner found it; "": it did not say
   std::string
       junit_xml;  // the file to which the runner writes the test's result; empty: there is none
 };
@@ -159,6 +160,7 @@ struct RetriesConfig {
   std::vector<PolicyConfig> policies;  // beside the built-in ones, with other names
   // For `filibuster suite` (daemon/retries/oracles.h).
   std::vector<std::string> test_code;  // where files of test code begin; empty: their names say it
+  std::vector<std::string> listed_files;  // in which runners found tests (no key of the file)
   std::vector<std::string>
       system_tests;                  // globs over names of tests; empty: words in the names say it
   bool strict_system_tests = false;  // any exception of a system test is a bug

@@ -123,6 +123,17 @@ bool is_of_a_call(std::string_view text, size_t begin) {
   return before.ends_with('/') || before.ends_with("-> ");
 }
 
+// "credential: it makes no call": a word of a sentence, with another one after it, is no value.
+bool is_prose(std::string_view text, size_t value) {
+  constexpr std::array<std::string_view, 16> kProse = {
+      "it",  "its", "is",   "the", "a",   "an",   "this", "that",
+      "was", "are", "does", "did", "has", "only", "what", "there"};
+  const size_t end = value == text.size() ? value : text.find(' ', value);
+  return end != std::string_view::npos && end + 1 < text.size() &&
+         std::isalpha(static_cast<unsigned char>(text[end + 1])) != 0 &&
+         is_one_of(kProse, text.substr(value, end - value));
+}
+
 // "GET token:*", "password-reset:*:mail": the word before ':' belongs to the pattern of a Redis key. The
 // pattern has '*' for what varies, so it contains no value.
 bool is_of_a_pattern(std::string_view text, size_t end) {
@@ -188,7 +199,9 @@ std::string redact_named(std::string_view text) {
     if (text[value] == ':' && (is_of_a_call(text, begin) || is_of_a_pattern(text, at))) continue;
     const Kind kind = kind_of(text.substr(begin, at - begin));
     if (!counts_here(kind, text, begin, at, name_quote > 0)) continue;
+    const bool spaced = text[value] == ':' && text.substr(value + 1).starts_with(' ');
     value = skip(text, value + 1, ' ');
+    if (spaced && name_quote == 0 && is_prose(text, value)) continue;
     const std::string_view quote = quote_at(text, value);
     value += quote.size();
     const size_t end =

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/text/glob.h"
 #include "daemon/model/call_name.h"
 
 namespace filibuster::retries {
@@ -25,36 +24,6 @@ constexpr char kUncaught[] =
 // Before and after its effect a fault looks the same to its caller.
 std::string_view as_seen(std::string_view fault) {
   return fault.ends_with(":after") ? fault.substr(0, fault.size() - 6) : fault;
-}
-
-// A frame as far as runtimes write it alike: without folders, columns and classes.
-struct Frame {
-  std::string_view file, line, function;
-};
-Frame parse_frame(std::string_view text) {
-  Frame out;
-  const size_t open = text.find(" (");
-  if (open != text.npos) {
-    out.function = text.substr(open + 2);
-    if (out.function.ends_with(')')) out.function.remove_suffix(1);
-    if (out.function.starts_with("async ")) out.function.remove_prefix(6);
-    out.function = out.function.substr(out.function.find_last_of(". ") + 1);
-    text = text.substr(0, open);
-  }
-  const size_t colon = text.find(':', text.find_last_of('/') + 1);
-  out.file = text.substr(0, colon);
-  out.file = out.file.substr(out.file.find_last_of('/') + 1);
-  if (colon != text.npos) out.line = text.substr(colon + 1);
-  out.line = out.line.substr(0, out.line.find(':'));
-  return out;
-}
-
-// The frame that is the application's: the innermost one that is not a library's.
-const std::string* own_frame(const suite::Raised& raised, const OracleOptions& options) {
-  for (const std::string& frame : raised.frames) {
-    if (!is_client_frame(frame, options)) return &frame;
-  }
-  return nullptr;
 }
 
 // Does the text have `number` as a number of its own?
@@ -119,12 +88,6 @@ std::string call_text(const RpcRecord& rpc) {
   return rpc.caller + " -> " + rpc.service + " " + call_name(rpc, path_of(rpc));
 }
 
-bool has_own_frames(const suite::Raised& raised, const OracleOptions& options) {
-  return std::any_of(raised.frames.begin(), raised.frames.end(), [&](const std::string& frame) {
-    return !is_client_frame(frame, options) && !is_test_frame(frame, options);
-  });
-}
-
 std::string said_by(const suite::Failure& failure) {
   if (failure.chain.empty()) return failure.text.substr(0, failure.text.find('\n'));
   const suite::Raised& raised = failure.chain.front();
@@ -138,8 +101,10 @@ bool is_runners_limit(const suite::Raised& raised) {
          said.starts_with("Exceeded timeout of ") || said.starts_with("test timed out after ");
 }
 
-void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const RpcRecord* later,
+void judge_failure(const FaultedTest& test, const ExecutionRecord& record, const RetryGroup* group,
                    const SurfacesAs& surfaces, const OracleOptions& options, Verdict* out) {
+  const RpcRecord* refusal = group == nullptr ? nullptr : own_refusal(record, *group);
+  const RpcRecord* later = group == nullptr ? nullptr : later_refusal(record, *group);
   if (test.failure.assertion) {
     out->oracle = Oracle::kAssertion;
     out->evidence = test.failure.chain.empty()
@@ -160,6 +125,7 @@ void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const RpcR
     out->evidence = "the runner's own limit for a test was over: " + last.message;
     return;
   }
+  const RpcRecord* about = raised_by(last, record, options);
   if (refusal != nullptr && came_from(last, test.call_site, options)) {
     out->oracle = Oracle::kInconsistentException;
     out->evidence = last.type +
@@ -168,7 +134,9 @@ void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const RpcR
     return;
   }
   // Without frames, an exception is about the newest error that the application was told of.
-  if (later != nullptr && !has_own_frames(last, options)) {
+  if (later != nullptr && has_own_frames(last, options))
+    later = is_later(about, record, group) ? about : nullptr;
+  if (later != nullptr) {
     out->oracle = Oracle::kInconsistentException;
     out->evidence = last.type + " is about a later call: " + call_text(*later) + " was answered " +
                     ending_name(*later);
@@ -222,13 +190,21 @@ bool is_bug(Oracle oracle) {
   return false;
 }
 
+bool is_later(const RpcRecord* rpc, const ExecutionRecord& record, const RetryGroup* group) {
+  if (rpc == nullptr || group == nullptr) return false;
+  const RpcRecord& last = record.rpcs[group->rpcs.back()];
+  return !rpc->injected && rpc->issued_ns > last.issued_ns;
+}
+
 void SurfacesAs::give(std::string_view fault, std::string_view type) {
   types_[std::string(as_seen(fault))].insert(std::string(suite::short_type(type)));
 }
 
 void SurfacesAs::learn(std::string_view fault, const suite::Failure& failure,
-                       std::string_view call_site, const OracleOptions& options) {
+                       std::string_view call_site, const OracleOptions& options,
+                       const std::function<bool(const suite::Raised&)>& is_of_another_call) {
   for (const suite::Raised& raised : failure.chain) {
+    if (is_of_another_call && is_of_another_call(raised)) continue;
     if (suite::is_assertion_type(raised.type) || is_runners_limit(raised) ||
         !came_from(raised, call_site, options))
       continue;
@@ -245,49 +221,6 @@ bool SurfacesAs::has(std::string_view fault, std::string_view type) const {
 std::set<std::string> SurfacesAs::of(std::string_view fault) const {
   const auto row = types_.find(as_seen(fault));
   return row == types_.end() ? std::set<std::string>() : row->second;
-}
-
-bool is_client_frame(std::string_view frame, const OracleOptions& options) {
-  if (is_library_frame(frame)) return true;
-  const std::string file = "/" + std::string(frame.substr(0, frame.find(':')));
-  return std::any_of(options.client_code.begin(), options.client_code.end(), [&](const auto& glob) {
-    return glob_match(glob, std::string_view(file).substr(1)) || glob_match(glob, file);
-  });
-}
-
-bool is_test_frame(std::string_view frame, const OracleOptions& options) {
-  const std::string_view file = frame.substr(0, frame.find(':'));
-  if (!options.test_code.empty()) {
-    return std::any_of(options.test_code.begin(), options.test_code.end(), [&](const auto& begin) {
-      return file.starts_with(begin) || file.find("/" + begin) != file.npos;
-    });
-  }
-  const std::string_view name = file.substr(file.find_last_of('/') + 1);
-  return name.starts_with("test_") || name.find("_test.") != name.npos ||
-         name.find(".test.") != name.npos || name.find(".spec.") != name.npos ||
-         name.find("Test.java") != name.npos || name.find("Tests.java") != name.npos ||
-         name == "conftest.py";
-}
-
-bool is_of_test_code(const suite::Raised& raised, const OracleOptions& options) {
-  const std::string* own = own_frame(raised, options);
-  return own != nullptr && is_test_frame(*own, options);
-}
-
-bool came_from(const suite::Raised& raised, std::string_view call_site,
-               const OracleOptions& options) {
-  if (call_site.empty() || is_library_frame(call_site)) return true;
-  const Frame wanted = parse_frame(call_site);
-  bool any = false;
-  for (const std::string& frame : raised.frames) {
-    if (is_client_frame(frame, options) || is_test_frame(frame, options)) continue;
-    any = true;
-    const Frame one = parse_frame(frame);
-    if (one.file != wanted.file) continue;
-    if (one.line == wanted.line || (!one.function.empty() && one.function == wanted.function))
-      return true;
-  }
-  return !any;
 }
 
 const RpcRecord* own_refusal(const ExecutionRecord& record, const RetryGroup& group) {
@@ -404,9 +337,7 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
     case Ending::kFailed: {
       const RetryGroup* group =
           test.group && *test.group < groups.size() ? &groups[*test.group] : nullptr;
-      judge_failure(test, group == nullptr ? nullptr : own_refusal(record, *group),
-                    group == nullptr ? nullptr : later_refusal(record, *group), surfaces, options,
-                    &out);
+      judge_failure(test, record, group, surfaces, options, &out);
       if (test.uncaught &&
           (out.oracle == Oracle::kInconsistentException || out.oracle == Oracle::kAnyException)) {
         out.oracle = Oracle::kProcessDied;

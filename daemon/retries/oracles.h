@@ -1,6 +1,7 @@
 // What the outcome of a test under faults says (Rainmaker, NSDI 2023, section 4.3). Pure.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 
 #include "daemon/model/execution_record.h"
 #include "daemon/retries/groups.h"
+#include "daemon/retries/origins.h"
 #include "daemon/suite/failure.h"
 
 namespace filibuster::retries {
@@ -21,15 +23,10 @@ enum class Ending : uint8_t {
   kHung,    // the test did not end within its limit, or a caller waited to the hang limit
 };
 
-struct OracleOptions {
+struct OracleOptions : CodeOwners {
   // The third condition is dropped: transient faults are expected to be handled (system tests).
   bool any_exception_is_a_bug = false;
-  // Beginnings of the files of test code, relative or absolute: "tests/". Empty: a file whose name says so.
-  std::vector<std::string> test_code = {};
   std::vector<MutationRule> mutations = {};
-  // Globs over files that belong to a client library although they are the application's: what goes through them is
-  // called by others (`index.frames.deny`).
-  std::vector<std::string> client_code = {};
 };
 
 // Which exceptions a fault may surface as, by the short type: what the client libraries were seen to raise for it, and
@@ -39,9 +36,11 @@ class SurfacesAs {
   void give(std::string_view fault, std::string_view type);
   // Takes what a client library raised under `fault` (the text of one outcome, "timeout:after"): of a chain of
   // exceptions the ones whose innermost frame is a library's.
-  // `call_site`: of the faulted call, which the exception must have passed on its way; "": it is not known.
+  // `call_site`: of the faulted call, which the exception must have passed on its way; "": it is not known. What is of another call
+  // says nothing of the fault.
   void learn(std::string_view fault, const suite::Failure& failure, std::string_view call_site = {},
-             const OracleOptions& options = {});
+             const OracleOptions& options = {},
+             const std::function<bool(const suite::Raised&)>& is_of_another_call = {});
   bool has(std::string_view fault, std::string_view type) const;
   std::set<std::string> of(std::string_view fault) const;
 
@@ -66,18 +65,6 @@ std::string_view oracle_name(Oracle oracle);
 // Is it reported as a likely bug?
 bool is_bug(Oracle oracle);
 
-// Is the frame one of a library's, or of client code?
-bool is_client_frame(std::string_view frame, const OracleOptions& options);
-// Is the frame one of the test's own code?
-bool is_test_frame(std::string_view frame, const OracleOptions& options);
-
-// Was the exception raised in the test's own code?
-bool is_of_test_code(const suite::Raised& raised, const OracleOptions& options);
-
-// Did the exception pass the call at `call_site` on its way? An exception without frames of the application may have.
-bool came_from(const suite::Raised& raised, std::string_view call_site,
-               const OracleOptions& options = {});
-
 // The server's own error, where the last attempt of the call got one: what the caller raises is about it, and not about
 // the injected fault. nullptr: there is none.
 const RpcRecord* own_refusal(const ExecutionRecord& record, const RetryGroup& group);
@@ -85,6 +72,9 @@ const RpcRecord* own_refusal(const ExecutionRecord& record, const RetryGroup& gr
 // The newest call after this one that the server by itself answered with an error: an application that went on may have met
 // what the fault has left. nullptr: there is none.
 const RpcRecord* later_refusal(const ExecutionRecord& record, const RetryGroup& group);
+
+// Was the call made after the group's last attempt, and got no fault?
+bool is_later(const RpcRecord* rpc, const ExecutionRecord& record, const RetryGroup* group);
 
 // A mutation that the server did more than once for one call.
 struct Repeated {

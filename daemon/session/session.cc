@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "daemon/base/fail_point.h"
 #include "daemon/base/random.h"
@@ -229,6 +230,10 @@ Result<void> Session::work(SessionReport* report) {
     auto tests = list_suites(config, lane->place(), request_.tests, request_.only);
     if (!tests) return tests.error();
     request_.tests = std::move(tests).value();
+    std::set<std::string> files;
+    for (const TestConfig& test : request_.tests) files.insert(test.file);
+    files.erase("");
+    request_.config.retries.listed_files.assign(files.begin(), files.end());
   }
 
   auto collector = make_collector(lane->place());

@@ -252,7 +252,12 @@ void SuiteTester::learn(const SuiteEvidence& evidence, const FaultSpec& fault, d
   // Only what was raised for an injected fault says as what it surfaces.
   const RpcRecord& last = evidence.record.rpcs[group.rpcs.back()];
   if (test.ending == retries::Ending::kFailed && last.injected && !test.failure.assertion)
-    memory_.surfaces.learn(to_text(last.fault), test.failure, test.call_site, oracle_options_);
+    memory_.surfaces.learn(to_text(last.fault), test.failure, test.call_site, oracle_options_,
+                           [&](const suite::Raised& raised) {
+                             return retries::is_later(
+                                 retries::raised_by(raised, evidence.record, oracle_options_),
+                                 evidence.record, &group);
+                           });
 }
 
 std::optional<Case> SuiteTester::plan(const retries::Policy& policy, size_t position,

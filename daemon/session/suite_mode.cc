@@ -137,8 +137,10 @@ class SuiteMode final : public Mode {
     for (const FaultRow& row : results_.faults)
       out.no_conclusion |= row.execution == 0 && row.skipped.starts_with("no conclusion");
     out.no_conclusion |= !plan_error_.empty();
-    // 'Nothing found' would be a lie where nothing was tried.
-    if (!request_.suite.estimate) {
+    // 'Nothing found' would be a lie where nothing was tried, and an estimate of nothing is no plan.
+    if (request_.suite.estimate) {
+      out.no_conclusion |= results_.faults.empty();
+    } else {
       out.no_conclusion |=
           !out.time_over && std::none_of(results_.faults.begin(), results_.faults.end(),
                                          [](const FaultRow& row) { return row.execution != 0; });
@@ -200,6 +202,10 @@ class SuiteMode final : public Mode {
     for (size_t i = 0; i < results_.faults.size(); ++i)
       tests_[results_.faults[i].test].planned.push_back(i);
     policies_ = planned.policies;
+    if (results_.faults.empty() && plan_error_.empty())
+      results_.notes.push_back(
+          "there is nothing to do: no call of any test gets a fault (the reasons are those of the tests that were left out, and of the call sites without "
+          "faults)");
     if (request_.suite.write_plan.empty()) return;
     if (auto written = write_file(request_.suite.write_plan, retries::to_json(planned.file));
         written) {

@@ -50,6 +50,7 @@ void note_recurring(const std::vector<ExecutionResult>& runs, UnstableRpcs* unst
 retries::OracleOptions oracle_options(const Config& config) {
   retries::OracleOptions out;
   out.test_code = config.retries.test_code;
+  out.listed_files = config.retries.listed_files;
   out.mutations = config.retries.mutations;
   out.client_code = config.frames.deny;
   return out;

@@ -120,6 +120,7 @@ class Listing {
     TestConfig test = test_;
     test.suite.reset();
     test.of_suite = true;
+    test.file = one.file;
     test.name = test_.name.empty() ? one.name : test_.name + ": " + one.name;
     test.env["FILIBUSTER_TEST"] = one.id;
     if (runner_ != nullptr) {

@@ -20,7 +20,7 @@ struct Suite {
 
 struct SuiteTest {
   std::string name;  // unique in its suite, the same from run to run
-  std::string file;  // the test's file, if `each` needs it; else ""
+  std::string file;  // relative to the suite's folder; "": not known, and `each` does not need it
   std::string id;    // the runner's own name of the test
 };
 

@@ -62,7 +62,8 @@ Result<Tests> parse_pytest(const std::string& text, const std::string&) {
     ended = ended || (line.empty() && !out.empty());
     if (ended || line.starts_with(' ') || line.starts_with('=')) return;
     if (line.find("::") != line.npos) {
-      out.push_back({std::string(line), "", std::string(line)});
+      out.push_back(
+          {std::string(line), std::string(line.substr(0, line.find("::"))), std::string(line)});
     } else {
       counts_only = counts_only || line.find(".py: ") != line.npos;
     }

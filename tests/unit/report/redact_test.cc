@@ -103,6 +103,16 @@ TEST(Redact, LeavesEverythingElseAsItIs) {
   EXPECT_EQ(redact(bytes), bytes);
 }
 
+TEST(Redact, AWordOfASentenceIsNoValue) {
+  const std::string prose =
+      "accepts a credential: it makes no remote call; secret: the name of a thing";
+  EXPECT_EQ(redact(prose), prose);
+  // Whatever could be a value is taken for one.
+  for (const char* text : {"password: it", "password: the1 is", "token: letmein please",
+                           "password=it is", "\"password\": \"it is\"", "secret:the name"})
+    EXPECT_NE(redact(text), text);
+}
+
 TEST(RedactObject, StaysJsonWhateverTheValueIs) {
   EXPECT_EQ(
       redact_object(R"({"code":"x","session_token":5,"nested":[{"password":"p","n":1}]})"),
