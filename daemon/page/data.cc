@@ -153,7 +153,7 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
           {"verdict", verdict_name(finding.minimal_execution.verdict)},
           {"detail", finding.minimal_execution.detail},
           {"seen", finding.minimal_execution.seen},
-          {"mending", finding.minimal_execution.mending},
+          {"mending", to_text(finding.minimal_execution.mending)},
           {"failed", std::move(failed)},
           {"recognised", words.recognised},
           {"output", texts->id(finding.minimal_execution.output)},
