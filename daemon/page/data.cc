@@ -160,7 +160,8 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
           {"seconds", finding.minimal_execution.seconds}};
 }
 
-// [call, fault, passed, failed, redundant, inconclusive, open, least faults, example, verdict, [like ...]]
+// [call, fault, passed, failed, redundant, inconclusive, open, least faults, example, verdict, [like ...], anyway,
+// [finding ...]]
 Json cell_row(const PageCell& cell, const std::vector<uint32_t>& places) {
   return {places[cell.fault.first],
           cell.fault.second,
@@ -172,7 +173,9 @@ Json cell_row(const PageCell& cell, const std::vector<uint32_t>& places) {
           cell.least_faults,
           cell.example,
           verdict_name(cell.verdict),
-          cell.like};
+          cell.like,
+          cell.anyway,
+          cell.findings};
 }
 
 Json outcome_rows(const PageTest& page) {

@@ -73,8 +73,9 @@ export interface Finding {
   seconds: number;
 }
 
-// call, fault, passed, failed, redundant, inconclusive, open, least faults, example, verdict, like
-export type Cell = [number, number, number, number, number, number, number, number, number, string, number[]];
+// call, fault, passed, failed, redundant, inconclusive, open, least faults, example, verdict, like, failed anyway,
+// findings (places in `findings`) whose minimal set has the fault
+export type Cell = [number, number, number, number, number, number, number, number, number, string, number[], number, number[]];
 
 export interface Lint {
   lint: string;

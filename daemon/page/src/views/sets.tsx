@@ -31,7 +31,7 @@ function othersAt(test: Test, calls: number[]): { passed: AtCall[]; open: AtCall
   const words = (cells: Cell[]) => calls.map((call) => ({ call, words: cells.filter((cell) => cell[0] === call).map((cell) => oneLine(test.outcomes[cell[1]]?.fault ?? "?")) }))
     .filter((row) => row.words.length > 0);
   const alone = test.matrix.filter((cell) => cell[7] === 1 && cell[9] === "passed");
-  const open = test.matrix.filter((cell) => cell[2] + cell[3] === 0);
+  const open = test.matrix.filter((cell) => cell[2] + cell[3] + cell[11] === 0);
   return { passed: words(alone), open: words(open) };
 }
 
