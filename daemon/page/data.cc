@@ -63,7 +63,7 @@ class Calls {
                       {"parent", hash(rpc.parent)},
                       {"caller", rpc.caller},
                       {"service", rpc.service},
-                      {"name", call_name(rpc.method, rpc.path, rpc.protocol)},
+                      {"name", call_name(rpc.method, rpc.path + rpc.query, rpc.protocol)},
                       {"protocol", protocol_name(rpc.protocol)},
                       {"count", rpc.count},
                       {"stack", frames(rpc.stack)},
@@ -133,6 +133,7 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
              {"fault", fault.fault},
              {"text", fault_text(fault)},
              {"words", fault_in_words(fault.fault)}};
+    if (!fault.key.empty()) row["key"] = fault.key;
     if (!fault.arguments.empty()) row["arguments"] = redact_object(fault.arguments);
     faults.push_back(std::move(row));
   }
@@ -153,7 +154,6 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
           {"verdict", verdict_name(finding.minimal_execution.verdict)},
           {"detail", finding.minimal_execution.detail},
           {"seen", finding.minimal_execution.seen},
-          {"mending", to_text(finding.minimal_execution.mending)},
           {"failed", std::move(failed)},
           {"recognised", words.recognised},
           {"output", texts->id(finding.minimal_execution.output)},
