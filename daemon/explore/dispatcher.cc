@@ -206,6 +206,13 @@ Result<void> Dispatcher::conclude_early(std::vector<search::PlannedFault> attemp
   return early_.conclude(std::move(attempts), rpcs);
 }
 
+std::vector<search::PlannedFault> Dispatcher::faults_of(search::AbstractId id) const {
+  if (!EarlyAttempts::is_early(id)) return search_->describe(id).faults;
+  const auto found = std::find_if(early().begin(), early().end(),
+                                  [&](const EarlyAttempts::Ahead& one) { return one.id == id; });
+  return found == early().end() ? std::vector<search::PlannedFault>() : found->faults;
+}
+
 search::SearchCounts Dispatcher::counts() const {
   search::SearchCounts counts = search_->counts();
   const uint64_t most = config_.bounds.max_executions;

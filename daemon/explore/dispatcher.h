@@ -87,6 +87,8 @@ class Dispatcher {
   const search::Search& search() const { return *search_; }
   // Executions that the search has not come to.
   const std::vector<EarlyAttempts::Ahead>& early() const { return early_.ahead(); }
+  // Of an execution of either.
+  std::vector<search::PlannedFault> faults_of(search::AbstractId id) const;
   // Of all executions, those that came early among them.
   search::SearchCounts counts() const;
   KnownRpcs& known() { return known_; }

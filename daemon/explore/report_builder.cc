@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "daemon/explore/minimal_sets.h"
 #include "daemon/observe/observation.h"
 #include "daemon/report/finding_text.h"
 
@@ -67,18 +68,29 @@ Result<std::shared_ptr<const PageTest>> ReportBuilder::page(const std::vector<Rp
       !read) {
     return read.error();
   }
+  MinimalSets minimal;
+  for (uint32_t place = 0; place < findings.size(); ++place)
+    minimal.add(from_.dispatcher.faults_of(findings[place].minimal_execution.id), place);
   std::map<PagePair, size_t> cells;
+  const auto cell_of = [&](const std::vector<search::PlannedFault>& faults) -> PageCell& {
+    const PagePair newest{places.call(faults.back().index), places.outcome(faults.back().fault)};
+    const auto [place, added] = cells.emplace(newest, page->cells.size());
+    if (added) {
+      page->cells.emplace_back();
+      page->cells.back().fault = newest;
+      page->cells.back().findings = minimal.with(faults.back());
+    }
+    return page->cells[place->second];
+  };
   for (const search::AbstractRow& row : rows) {
     if (row.id == search::kReference) continue;
     const search::AbstractExecution execution = from_.dispatcher.search().describe(row.id);
     if (execution.faults.empty()) continue;
-    const PagePair newest{places.call(execution.faults.back().index),
-                          places.outcome(execution.faults.back().fault)};
-    const auto [place, added] = cells.emplace(newest, page->cells.size());
-    if (added) page->cells.emplace_back();
-    PageCell& cell = page->cells[place->second];
-    cell.fault = newest;
+    PageCell& cell = cell_of(execution.faults);
     const EndedExecution* ended = from_.ended.find(row.id);
+    // An execution that fails without the fault, too, says nothing of it: it is the example only where no other is.
+    const bool told = cell.passed + cell.failed + cell.inconclusive > 0;
+    bool tells = true;
     switch (row.state) {
       case search::AbstractState::kOpen:
       case search::AbstractState::kLeftOut:
@@ -99,11 +111,14 @@ Result<std::shared_ptr<const PageTest>> ReportBuilder::page(const std::vector<Rp
         ++cell.inconclusive;
         break;
       case search::AbstractState::kExecuted:
-        if (ended != nullptr) ++(is_failure(ended->verdict) ? cell.failed : cell.passed);
+        if (ended == nullptr) break;
+        tells = !is_failure(ended->verdict) || !minimal.fail_without_newest(execution.faults);
+        ++(!tells ? cell.anyway : is_failure(ended->verdict) ? cell.failed : cell.passed);
         break;
     }
     if (ended == nullptr) continue;
-    if (cell.example == 0 || execution.faults.size() < cell.least_faults) {
+    const bool smaller = execution.faults.size() < cell.least_faults;
+    if (cell.example == 0 || (tells ? smaller || !told : smaller && !told)) {
       cell.least_faults = execution.faults.size();
       cell.example = ended->number;
       cell.verdict = ended->verdict;
@@ -111,13 +126,8 @@ Result<std::shared_ptr<const PageTest>> ReportBuilder::page(const std::vector<Rp
   }
   for (const EarlyAttempts::Ahead& early : from_.dispatcher.early()) {
     const EndedExecution* ended = from_.ended.find(early.id);
-    const PagePair newest{places.call(early.faults.back().index),
-                          places.outcome(early.faults.back().fault)};
-    const auto [place, added] = cells.emplace(newest, page->cells.size());
     if (ended == nullptr) continue;
-    if (added) page->cells.emplace_back();
-    PageCell& cell = page->cells[place->second];
-    cell.fault = newest;
+    PageCell& cell = cell_of(early.faults);
     ++(is_failure(ended->verdict) ? cell.failed : cell.passed);
     if (cell.example != 0) continue;
     cell.least_faults = early.faults.size();

@@ -35,6 +35,12 @@ ExecutionRecord as_single_faults(ExecutionRecord record) {
   return record;
 }
 
+Mending redacted(const Mending& mending) {
+  Mending out{redact(mending.begin), {}, redact(mending.end), redact(mending.end_of_several)};
+  for (const std::string& text : mending.of) out.of.push_back(redact(text));
+  return out;
+}
+
 }  // namespace
 
 Result<void> SearchCases::begin() {
@@ -297,7 +303,7 @@ Result<void> SearchCases::keep_failure(Execution execution, const Attempt& attem
   const auto logged = logged_exceptions(attempt.result.wrote, execution.faults);
   for (std::string& line : to_lines(logged)) execution.seen.push_back(std::move(line));
   execution.mending =
-      redact(lint::what_would_mend(execution, rpcs, state_.report.reference, logged));
+      redacted(lint::what_would_mend(execution, rpcs, state_.report.reference, logged));
   row->failure = execution;
   state_.findings.add(execution);
   state_.dispatcher->failed(execution.id);

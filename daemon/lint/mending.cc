@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "core/fault/attempts.h"
 #include "daemon/lint/lint.h"
@@ -68,6 +69,21 @@ bool changes_the_answer(FaultKind kind) {
          kind == FaultKind::kCorruptMessage || kind == FaultKind::kContentLength;
 }
 
+// What the caller has to handle: "a call that gets no answer", "an answer of 503".
+std::string to_handle(const FaultSpec& spec) {
+  if (ends_without_answer(spec.kind)) return "a call that gets no answer";
+  if (spec.kind == FaultKind::kStatus) return "an answer of " + std::to_string(spec.status);
+  if (spec.kind == FaultKind::kRedis)
+    return spec.reply.empty() ? "a null of Redis" : "the error " + spec.reply + " of Redis";
+  const std::string words = fault_in_words(to_text(spec));
+  return words.starts_with("answer ") ? "an " + words : words;
+}
+
+// A sentence that does not depend on the kind of the fault.
+Mending whole(std::string text) {
+  return {std::move(text), {}, "", ""};
+}
+
 bool same_site(const RpcRecord& rpc, const InjectedFault& fault) {
   return rpc.caller == fault.caller && rpc.service == fault.service && rpc.method == fault.method &&
          rpc.stack_text == fault.stack;
@@ -83,64 +99,71 @@ bool sent_again_after_effect(const Facts& facts) {
   });
 }
 
-std::string no_timeout(const Facts& facts) {
-  if (facts.failure.verdict != Verdict::kNoTimeout) return "";
+Mending no_timeout(const Facts& facts) {
+  if (facts.failure.verdict != Verdict::kNoTimeout) return {};
   const bool of_body = stalls(facts.spec) || facts.spec.kind == FaultKind::kSlowBody;
-  return "Give the call at " + site_of(facts) +
-         (of_body ? " a limit for its whole answer: " : " a timeout: ") +
-         quoted(facts.fault.caller) + " waited until the silence was ended.";
+  return {"Give the call at " + site_of(facts) + " ",
+          {of_body ? "a limit for its whole answer" : "a timeout"},
+          ": " + quoted(facts.fault.caller) + " waited until the silence was ended."};
 }
 
-std::string done_twice(const Facts& facts) {
+Mending done_twice(const Facts& facts) {
   const bool twice = facts.failure.verdict == Verdict::kDoneTwice;
-  if (!twice && !sent_again_after_effect(facts)) return "";
-  return "Send an idempotency key with the call at " + site_of(facts) + ", by which " +
-         quoted(facts.fault.service) +
-         " knows the second attempt again, or do not send it again: the first attempt took effect.";
+  if (!twice && !sent_again_after_effect(facts)) return {};
+  return whole(
+      "Send an idempotency key with the call at " + site_of(facts) + ", by which " +
+      quoted(facts.fault.service) +
+      " knows the second attempt again, or do not send it again: the first attempt took effect.");
 }
 
 // The exception that the fault's caller has logged, which came through the call site.
-std::string not_caught(const Facts& facts) {
+Mending not_caught(const Facts& facts) {
   const std::vector<std::string>& stack = facts.fault.stack;
   for (const LoggedException& one : facts.logged) {
     if (one.service != facts.fault.caller) continue;
     if (std::find(stack.begin(), stack.end(), one.place) == stack.end()) continue;
     const bool handled = facts.above == nullptr || facts.above->status != kInternalError;
     if (handled && facts.failure.verdict != Verdict::kCrashed) continue;
-    return "Catch " + quoted(one.type) + " at " + site_of(facts) +
-           ", and answer with a fallback or with an error that the test accepts" +
-           (facts.failure.verdict == Verdict::kCrashed
-                ? "."
-                : ": nothing caught it, and " + quoted(facts.fault.caller) + " answered 500.");
+    const std::string where = " at " + site_of(facts) +
+                              ", and answer with a fallback or with an error that the test accepts";
+    if (facts.failure.verdict == Verdict::kCrashed)
+      return {"Catch ", {quoted(one.type)}, where + "."};
+    const std::string answered = ", and " + quoted(facts.fault.caller) + " answered 500.";
+    return {"Catch ",
+            {quoted(one.type)},
+            where + ": nothing caught it" + answered,
+            where + ": nothing caught them" + answered};
   }
-  return "";
+  return {};
 }
 
-std::string ends_its_caller(const Facts& facts) {
-  if (facts.failure.verdict != Verdict::kCrashed) return "";
-  if (!facts.failure.detail.starts_with(facts.fault.caller + " ")) return "";
-  return "Handle this failure of the call at " + site_of(facts) + ", so that " +
-         quoted(facts.fault.caller) + " does not end.";
+Mending ends_its_caller(const Facts& facts) {
+  if (facts.failure.verdict != Verdict::kCrashed) return {};
+  if (!facts.failure.detail.starts_with(facts.fault.caller + " ")) return {};
+  return {"Handle ",
+          {to_handle(facts.spec)},
+          " at " + site_of(facts) + ", so that " + quoted(facts.fault.caller) + " does not end."};
 }
 
-std::string endless_retries(const Facts& facts) {
-  if (facts.failure.verdict != Verdict::kTestTimeout) return "";
+Mending endless_retries(const Facts& facts) {
+  if (facts.failure.verdict != Verdict::kTestTimeout) return {};
   const auto times = [&](const std::vector<RpcRecord>& rpcs) {
     return static_cast<size_t>(std::count_if(rpcs.begin(), rpcs.end(), [&](const RpcRecord& rpc) {
       return same_site(rpc, facts.fault);
     }));
   };
   const size_t now = times(facts.rpcs), then = times(facts.reference);
-  if (now < then + kManyMore) return "";
-  return "Bound the retries at " + site_of(facts) + ": it called " + std::to_string(now) +
-         " times, and " + std::to_string(then) + (then == 1 ? " time" : " times") +
-         " without the fault.";
+  if (now < then + kManyMore) return {};
+  return {"Bound the retries at " + site_of(facts) + ": it called ",
+          {std::to_string(now)},
+          " times, and " + std::to_string(then) + (then == 1 ? " time" : " times") +
+              " without the fault."};
 }
 
 // What the same request of the caller had changed elsewhere before the fault stands, and the caller reports a failure.
-std::string not_undone(const Facts& facts) {
-  if (facts.failure.verdict != Verdict::kFailed || facts.above == nullptr) return "";
-  if (!facts.above->answered_with_error()) return "";
+Mending not_undone(const Facts& facts) {
+  if (facts.failure.verdict != Verdict::kFailed || facts.above == nullptr) return {};
+  if (!facts.above->answered_with_error()) return {};
   const RpcRecord* first = nullptr;  // hit by the fault, or one that came before it from this site
   const RpcRecord* done = nullptr;
   for (const RpcRecord& rpc : facts.rpcs) {
@@ -151,63 +174,67 @@ std::string not_undone(const Facts& facts) {
       done = &rpc;
     } else if (first != nullptr && done != nullptr && rpc.service == done->service &&
                changes_something(rpc)) {
-      return "";  // it may be what undoes it
+      return {};  // it may be what undoes it
     }
   }
-  if (first == nullptr || done == nullptr) return "";
-  return "If it is not to stand, undo " + quoted(call_name(*done, done->target)) + " of " +
-         quoted(done->service) + " where the call at " + site_of(facts) +
-         " fails: it had taken effect before, and nothing was sent to " + quoted(done->service) +
-         " after.";
+  if (first == nullptr || done == nullptr) return {};
+  return whole("If it is not to stand, undo " + quoted(call_name(*done, done->target)) + " of " +
+               quoted(done->service) + " where the call at " + site_of(facts) +
+               " fails: it had taken effect before, and nothing was sent to " +
+               quoted(done->service) + " after.");
 }
 
 // The caller's framework has answered for it, or it passes the failure on.
-std::string not_handled(const Facts& facts) {
+Mending not_handled(const Facts& facts) {
   if (facts.failure.verdict != Verdict::kFailed || facts.above == nullptr ||
       facts.before == nullptr || facts.before->answered_with_error())
-    return "";
+    return {};
   const RpcRecord& above = *facts.above;
-  if (above.protocol() != Protocol::kHttp || !above.answered_with_error()) return "";
-  const std::string now = std::to_string(above.status), site = site_of(facts);
-  if (above.status != kInternalError)
-    return "A fallback at " + site + " would let " + quoted(facts.fault.caller) +
-           " answer without " + quoted(facts.fault.service) + "; it passes the failure on as " +
-           now + ", which the test has to accept otherwise.";
-  return (ends_without_answer(facts.spec.kind) ? "Handle a call that gets no answer at " + site
-                                               : "Handle this answer at " + site) +
-         " (a `catch` or a fallback): " + quoted(facts.fault.caller) + " answered 500.";
+  if (above.protocol() != Protocol::kHttp || !above.answered_with_error()) return {};
+  const std::string site = site_of(facts);
+  if (above.status != kInternalError) {
+    return {"A fallback at " + site + " would let " + quoted(facts.fault.caller) +
+                " answer without " + quoted(facts.fault.service) + "; it passes the failure on as ",
+            {std::to_string(above.status)},
+            ", which the test has to accept otherwise."};
+  }
+  return {"Handle ",
+          {to_handle(facts.spec)},
+          " at " + site + " (a `catch` or a fallback): " + quoted(facts.fault.caller) +
+              " answered 500."};
 }
 
 // The caller answers as if all were well, with something else.
-std::string incomplete_answer(const Facts& facts) {
+Mending incomplete_answer(const Facts& facts) {
   if (facts.failure.verdict != Verdict::kFailed || facts.above == nullptr ||
       facts.before == nullptr || changes_the_answer(facts.spec.kind))
-    return "";
+    return {};
   const RpcRecord &now = *facts.above, &then = *facts.before;
-  if (!now.answered() || now.failed() || !then.answered() || now.status != then.status) return "";
-  if (now.response == then.response) return "";
-  return "Let the failure of the call at " + site_of(facts) +
-         " be seen: " + quoted(facts.fault.caller) + " answered " + ending_name(now) +
-         " as without the fault, with another body. An error, or a whole fallback, would tell its caller.";
+  if (!now.answered() || now.failed() || !then.answered() || now.status != then.status) return {};
+  if (now.response == then.response) return {};
+  return whole(
+      "Let the failure of the call at " + site_of(facts) +
+      " be seen: " + quoted(facts.fault.caller) + " answered " + ending_name(now) +
+      " as without the fault, with another body. An error, or a whole fallback, would tell its caller.");
 }
 
 // Data of an answer that was changed went on.
-std::string unchecked_data(const Facts& facts) {
-  if (!changes_the_answer(facts.spec.kind) || facts.fault.stack.empty()) return "";
+Mending unchecked_data(const Facts& facts) {
+  if (!changes_the_answer(facts.spec.kind) || facts.fault.stack.empty()) return {};
   ExecutionRecord record;
   record.rpcs = facts.reference;
   for (const Finding& lint : lint_reference(record)) {
     if (lint.lint != Lint::kForwardedResponse || lint.calls.empty()) continue;
     if (lint.calls[0].stack != facts.fault.stack) continue;
-    return "Check the data of the answer at " + site_of(facts) +
-           " before it is used: it goes straight into the next request (lint " +
-           quoted(std::string(row_of(lint.lint).name)) + ").";
+    return whole("Check the data of the answer at " + site_of(facts) +
+                 " before it is used: it goes straight into the next request (lint " +
+                 quoted(std::string(row_of(lint.lint).name)) + ").");
   }
-  return "";
+  return {};
 }
 
 // The first that says something is taken: what is surest comes first.
-using Rule = std::string (*)(const Facts&);
+using Rule = Mending (*)(const Facts&);
 constexpr Rule kRules[] = {no_timeout,      done_twice,        not_caught,
                            ends_its_caller, endless_retries,   not_undone,
                            not_handled,     incomplete_answer, unchecked_data};
@@ -221,10 +248,10 @@ FaultSpec spec_of(const std::string& text) {
 
 }  // namespace
 
-std::string what_would_mend(const Execution& failure, const std::vector<RpcRecord>& rpcs,
-                            const std::vector<RpcRecord>& reference,
-                            const std::vector<LoggedException>& logged) {
-  if (failure.faults.empty()) return "";
+Mending what_would_mend(const Execution& failure, const std::vector<RpcRecord>& rpcs,
+                        const std::vector<RpcRecord>& reference,
+                        const std::vector<LoggedException>& logged) {
+  if (failure.faults.empty()) return {};
   const InjectedFault& fault = failure.faults.back();
   Facts facts{failure, rpcs, reference, logged, fault, spec_of(fault.fault)};
   for (const RpcRecord& rpc : rpcs) {
@@ -241,9 +268,9 @@ std::string what_would_mend(const Execution& failure, const std::vector<RpcRecor
     }
   }
   for (const Rule rule : kRules) {
-    if (std::string text = rule(facts); !text.empty()) return text;
+    if (Mending mending = rule(facts); !mending.empty()) return mending;
   }
-  return "";
+  return {};
 }
 
 }  // namespace filibuster::lint

@@ -8,6 +8,7 @@
 
 #include "daemon/model/execution.h"
 #include "daemon/model/execution_record.h"
+#include "daemon/model/mending.h"
 
 namespace filibuster::lint {
 
@@ -17,9 +18,9 @@ struct LoggedException {
   std::string place;  // the frame that tells most: of a call site of the execution, if there is one
 };
 
-// `failure` is a failing execution, `rpcs` its RPCs, in order of issue. "": nothing can be said. `code` stands between backticks.
-std::string what_would_mend(const Execution& failure, const std::vector<RpcRecord>& rpcs,
-                            const std::vector<RpcRecord>& reference,
-                            const std::vector<LoggedException>& logged);
+// `failure` is a failing execution, `rpcs` its RPCs, in order of issue. Empty: nothing can be said. `code` stands between backticks.
+Mending what_would_mend(const Execution& failure, const std::vector<RpcRecord>& rpcs,
+                        const std::vector<RpcRecord>& reference,
+                        const std::vector<LoggedException>& logged);
 
 }  // namespace filibuster::lint

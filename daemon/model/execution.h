@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/model/injected_fault.h"
+#include "daemon/model/mending.h"
 #include "daemon/model/verdict.h"
 
 namespace filibuster {
@@ -20,8 +21,7 @@ struct Execution {  // one executed abstract execution with its result
   std::string output;  // last lines of the test's own output
   // What the callers above the faults saw, a line each (seen.h); of failures only.
   std::vector<std::string> seen;
-  std::string
-      mending;  // what would mend it (daemon/lint/mending.h), of failures only; "": nothing is said
+  Mending mending;  // what would mend it (daemon/lint/mending.h), of failures only
   double seconds = 0;
 };
 

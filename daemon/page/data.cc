@@ -63,7 +63,7 @@ class Calls {
                       {"parent", hash(rpc.parent)},
                       {"caller", rpc.caller},
                       {"service", rpc.service},
-                      {"name", call_name(rpc.method, rpc.path, rpc.protocol)},
+                      {"name", call_name(rpc.method, rpc.path + rpc.query, rpc.protocol)},
                       {"protocol", protocol_name(rpc.protocol)},
                       {"count", rpc.count},
                       {"stack", frames(rpc.stack)},
@@ -133,6 +133,7 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
              {"fault", fault.fault},
              {"text", fault_text(fault)},
              {"words", fault_in_words(fault.fault)}};
+    if (!fault.key.empty()) row["key"] = fault.key;
     if (!fault.arguments.empty()) row["arguments"] = redact_object(fault.arguments);
     faults.push_back(std::move(row));
   }
@@ -153,14 +154,14 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
           {"verdict", verdict_name(finding.minimal_execution.verdict)},
           {"detail", finding.minimal_execution.detail},
           {"seen", finding.minimal_execution.seen},
-          {"mending", finding.minimal_execution.mending},
           {"failed", std::move(failed)},
           {"recognised", words.recognised},
           {"output", texts->id(finding.minimal_execution.output)},
           {"seconds", finding.minimal_execution.seconds}};
 }
 
-// [call, fault, passed, failed, redundant, inconclusive, open, least faults, example, verdict, [like ...]]
+// [call, fault, passed, failed, redundant, inconclusive, open, least faults, example, verdict, [like ...], anyway,
+// [finding ...]]
 Json cell_row(const PageCell& cell, const std::vector<uint32_t>& places) {
   return {places[cell.fault.first],
           cell.fault.second,
@@ -172,7 +173,9 @@ Json cell_row(const PageCell& cell, const std::vector<uint32_t>& places) {
           cell.least_faults,
           cell.example,
           verdict_name(cell.verdict),
-          cell.like};
+          cell.like,
+          cell.anyway,
+          cell.findings};
 }
 
 Json outcome_rows(const PageTest& page) {

@@ -46,10 +46,12 @@ struct ShownOutcome {
 struct PageCell {
   PagePair fault;
   uint64_t passed = 0, failed = 0, redundant = 0, inconclusive = 0, open = 0;
+  uint64_t anyway = 0;  // failed, as they do without this fault, too; `failed` does not count them
   size_t least_faults = 0;             // of the executed fault sets: the size of the smallest one
   uint32_t example = 0;                // number of its execution; 0: none was executed
   Verdict verdict = Verdict::kPassed;  // of that execution
-  std::vector<uint32_t> like;  // numbers of the executions that make the first redundant one so
+  std::vector<uint32_t> like;      // numbers of the executions that make the first redundant one so
+  std::vector<uint32_t> findings;  // places of the findings whose minimal set has this fault
 };
 
 // What the explorer adds to the report of one test.

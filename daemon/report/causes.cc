@@ -88,6 +88,25 @@ std::vector<FailureCause> causes_of(const std::vector<Finding>& findings) {
   return out;
 }
 
+std::vector<CauseMending> mendings_of(const std::vector<Finding>& findings,
+                                      const FailureCause& cause) {
+  std::vector<CauseMending> out;
+  for (const size_t place : cause.findings) {
+    const Mending& mending = findings[place].minimal_execution.mending;
+    if (mending.empty()) continue;
+    const auto known = std::find_if(out.begin(), out.end(), [&](const CauseMending& one) {
+      return says_the_same(one.mending, mending);
+    });
+    if (known == out.end()) {
+      out.push_back({mending, {place}});
+    } else {
+      add(mending, &known->mending);
+      known->findings.push_back(place);
+    }
+  }
+  return out;
+}
+
 std::vector<std::string> passed_there(const TestReport& test, const FailureCause& cause) {
   const Finding& first = test.findings[cause.findings.front()];
   std::set<std::string> sites, passed, failed;

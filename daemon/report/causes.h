@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/model/finding.h"
+#include "daemon/model/mending.h"
 #include "daemon/model/test_report.h"
 
 namespace filibuster {
@@ -20,6 +21,16 @@ struct FailureCause {
 };
 // In the order of their first findings.
 std::vector<FailureCause> causes_of(const std::vector<Finding>& findings);
+
+// What would mend some of the findings of a cause.
+struct CauseMending {
+  Mending mending;
+  std::vector<size_t> findings;  // positions, at least one
+};
+// What would mend the findings of a cause: what says the same once, that of the smallest set of faults first. Findings of which
+// nothing is said are in none of them.
+std::vector<CauseMending> mendings_of(const std::vector<Finding>& findings,
+                                      const FailureCause& cause);
 
 // The faults that passed at the call site of the cause wherever they were injected: "timeout". Empty where it has several sites.
 std::vector<std::string> passed_there(const TestReport& test, const FailureCause& cause);

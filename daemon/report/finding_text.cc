@@ -14,6 +14,7 @@
 #include "daemon/report/call_site_text.h"
 #include "daemon/report/call_stacks.h"
 #include "daemon/report/causes.h"
+#include "daemon/report/mending_text.h"
 #include "daemon/report/words.h"
 #include "daemon/suite/failed_tests.h"
 #include "daemon/suite/words.h"
@@ -222,11 +223,10 @@ std::string alike_line(const Finding& finding) {
 }
 
 std::string finding_text(const Finding& finding, const CallStacks& stacks,
-                         const std::string& indent) {
+                         const std::string& mending, const std::string& indent) {
   std::string out;
   for (const ToldFault& one : told(finding.minimal)) out += fault_lines(one, stacks, indent);
-  if (const std::string& mending = finding.minimal_execution.mending; !mending.empty())
-    out += indent + "what would mend it: " + cut(redact(mending), kMaxLine) + "\n";
+  out += mending;
   if (!finding.counterexample.empty()) {
     out += indent + "run it again: filibuster replay " + shell_word(finding.counterexample) + "\n";
   }
@@ -372,7 +372,8 @@ std::string fault_text(const InjectedFault& fault) {
 
 std::string to_text(const Finding& finding) {
   return "test \"" + finding.minimal_execution.test + "\": " + headline(finding) + "\n" +
-         finding_text(finding, CallStacks(), "  ");
+         finding_text(finding, CallStacks(),
+                      mending_line(finding.minimal_execution.mending, "it", "  "), "  ");
 }
 
 std::string to_line(const Finding& finding) {
@@ -396,7 +397,8 @@ std::string findings_text(const TestReport& test) {
     const Finding& first = test.findings[causes[i].findings.front()];
     out += "\n  " + title(first) + own_headline(first) + "\n" +
            beside_own_words(first.minimal_execution, "     ") +
-           finding_text(first, stacks, "     ") + alike_text(test, causes[i]);
+           finding_text(first, stacks, mending_lines(test.findings, causes[i], "     "), "     ") +
+           alike_text(test, causes[i]);
   }
   if (causes.size() > kMaxWhole) out += "\n";
   for (size_t i = kMaxWhole; i < std::min(causes.size(), kMaxWhole + kMaxLines); ++i) {

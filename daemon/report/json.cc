@@ -42,7 +42,7 @@ Json row(const Execution& execution) {
           {"detail", execution.detail},
           {"output", execution.output},
           {"seen", execution.seen},
-          {"mending", execution.mending},
+          {"mending", to_text(execution.mending)},
           {"seconds", execution.seconds},
           {"faults", fault_rows(execution.faults)}};
 }

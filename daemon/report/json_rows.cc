@@ -26,12 +26,20 @@ Json to_rows(const std::vector<FaultCase>& cases) {
 Json cause_rows(const std::vector<Finding>& findings) {
   Json out = Json::array();
   for (const FailureCause& cause : causes_of(findings)) {
-    Json ids = Json::array(), failed = Json::array();
-    for (const size_t place : cause.findings) ids.push_back(findings[place].id);
+    const auto ids_of = [&](const std::vector<size_t>& places) {
+      Json ids = Json::array();
+      for (const size_t place : places) ids.push_back(findings[place].id);
+      return ids;
+    };
+    Json failed = Json::array(), mending = Json::array();
     const Execution& first = findings[cause.findings.front()].minimal_execution;
     for (const suite::FailedTest& one : suite::own_words(first.output).failed)
       failed.push_back({{"test", one.name}, {"place", one.place}, {"said", one.said}});
-    out.push_back({{"findings", std::move(ids)}, {"failed", std::move(failed)}});
+    for (const CauseMending& one : mendings_of(findings, cause))
+      mending.push_back({{"text", to_text(one.mending)}, {"findings", ids_of(one.findings)}});
+    out.push_back({{"findings", ids_of(cause.findings)},
+                   {"failed", std::move(failed)},
+                   {"mending", std::move(mending)}});
   }
   return out;
 }

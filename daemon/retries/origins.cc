@@ -113,8 +113,7 @@ bool is_of_test_code(const suite::Raised& raised, const CodeOwners& owners) {
   return own != nullptr && is_test_frame(*own, owners);
 }
 
-bool came_from(const suite::Raised& raised, std::string_view call_site,
-               const CodeOwners& owners) {
+bool came_from(const suite::Raised& raised, std::string_view call_site, const CodeOwners& owners) {
   if (call_site.empty() || is_library_frame(call_site)) return true;
   const Frame wanted = parse_frame(call_site);
   bool any = false;

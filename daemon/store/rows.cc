@@ -15,6 +15,18 @@ std::string dump(Json json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+Json to_row(const Mending& mending) {
+  return {{"begin", mending.begin},
+          {"of", mending.of},
+          {"end", mending.end},
+          {"end_of_several", mending.end_of_several}};
+}
+
+Mending mending_from(const Json& json) {
+  return {json.at("begin"), json.at("of").get<std::vector<std::string>>(), json.at("end"),
+          json.at("end_of_several")};
+}
+
 template <typename Row, typename Read>
 std::optional<Row> read_row(std::string_view text, const Read& read) {
   const Json json = Json::parse(text, nullptr, false);
@@ -42,7 +54,7 @@ std::string to_text(const ResultRow& row) {
                       {"detail", failure.detail},
                       {"output", failure.output},
                       {"seen", failure.seen},
-                      {"mending", failure.mending}};
+                      {"would_mend", to_row(failure.mending)}};
   }
   return dump(std::move(out));
 }
@@ -70,7 +82,9 @@ std::optional<ResultRow> result_from(uint32_t number, std::string_view text) {
     out.detail = failure->at("detail");
     out.output = failure->at("output");
     out.seen = failure->at("seen").get<std::vector<std::string>>();
-    out.mending = failure->value("mending", "");
+    // A store of an earlier version has a text of another form in its place.
+    if (const auto mending = failure->find("would_mend"); mending != failure->end())
+      out.mending = mending_from(*mending);
     out.seconds = row->seconds;
     return true;
   });

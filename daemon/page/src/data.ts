@@ -36,6 +36,7 @@ export interface Fault {
   text: string;
   words: string;
   arguments?: string;
+  key?: string; // where faults of the same text have different bodies, headers or messages
 }
 
 // What came of an RPC in an execution, or a fault: the text that is compared, and what it is for a person.
@@ -66,15 +67,15 @@ export interface Finding {
   verdict: string;
   detail: string;
   seen: string[]; // what the callers saw and logged, a line each
-  mending: string; // what would mend it; "": nothing is said
   failed: FailedTest[];
   recognised: boolean; // false: `failed` has the last lines of the output
   output: number;
   seconds: number;
 }
 
-// call, fault, passed, failed, redundant, inconclusive, open, least faults, example, verdict, like
-export type Cell = [number, number, number, number, number, number, number, number, number, string, number[]];
+// call, fault, passed, failed, redundant, inconclusive, open, least faults, example, verdict, like, failed anyway,
+// findings (places in `findings`) whose minimal set has the fault
+export type Cell = [number, number, number, number, number, number, number, number, number, string, number[], number, number[]];
 
 export interface Lint {
   lint: string;
@@ -111,7 +112,7 @@ export interface Test {
   texts: string[];
   outcomes: Outcome[];
   findings: Finding[];
-  causes: { findings: string[] }[]; // ids
+  causes: { findings: string[]; mending: { text: string; findings: string[] }[] }[]; // ids
   reference: Row[] | null;
   trees: Record<string, Row[]>;
   matrix: Cell[];

@@ -1,4 +1,5 @@
-// Findings by their cause: the same failure at the same call sites, fewer faults first (daemon/report/causes.h).
+// Findings by their cause: the same failure at the same call sites, fewer faults first (daemon/report/causes.h). Their
+// order is that of the terminal.
 import { callWords, type Finding, type Test } from "./data";
 
 export interface Group {
@@ -6,14 +7,17 @@ export interface Group {
   key: string;
   calls: number[]; // of the first finding
   findings: Finding[];
+  mending: { text: string; findings: Finding[] }[]; // what would mend them, smallest set first
 }
 
 export function groupsOf(test: Test, place: number): Group[] {
   const byId = new Map(test.findings.map((finding) => [finding.id, finding]));
-  return test.causes.map(({ findings: ids }) => {
-    const findings = ids.flatMap((id) => byId.get(id) ?? []);
+  const known = (ids: string[]) => ids.flatMap((id) => byId.get(id) ?? []);
+  return test.causes.map(({ findings: ids, mending: rows }) => {
+    const findings = known(ids);
+    const mending = rows.map((row) => ({ text: row.text, findings: known(row.findings) }));
     const calls = [...new Set(findings[0]?.faults.map((fault) => fault.call) ?? [])].sort((a, b) => a - b);
-    return { test: place, key: ids[0] ?? "", calls, findings };
+    return { test: place, key: ids[0] ?? "", calls, findings, mending };
   });
 }
 

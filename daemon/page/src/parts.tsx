@@ -42,10 +42,14 @@ export function CallName({ test, call }: { test: Test; call: number }) {
   );
 }
 
+export function isFailure(verdict: string): boolean {
+  return ["failed", "crashed", "test-timeout", "no-timeout", "possible-silent-violation"].includes(verdict);
+}
+
 export function Verdict({ verdict }: { verdict: string }) {
   const [sign, kind] =
     verdict === "passed" ? ["\u2713", "good"]
-    : ["failed", "crashed", "test-timeout", "no-timeout", "possible-silent-violation"].includes(verdict) ? ["\u2717", "bad"]
+    : isFailure(verdict) ? ["\u2717", "bad"]
     : ["?", "unsure"];
   return <span class={`verdict ${kind}`}>{sign} {verdict}</span>;
 }

@@ -39,7 +39,7 @@ export interface State {
   sites: CallSite[][]; // by test
   executions: Executions[] | null; // null: not read yet
   view: View;
-  finding: string; // id; "": the first one
+  finding: string; // id or number; "": the first one
   execution: number; // in the view of executions: 0: none
   filter: Filter;
 }
@@ -72,7 +72,7 @@ export function change(part: Partial<State>) {
 export function take(summary: Summary) {
   change({
     summary,
-    groups: summary.tests.flatMap(groupsOf).sort((a, b) => a.calls.length - b.calls.length),
+    groups: summary.tests.flatMap(groupsOf),
     sites: summary.tests.map(callSites),
   });
 }
@@ -85,7 +85,7 @@ export function testOf(group: Group): Test {
   return state.summary!.tests[group.test]!;
 }
 
-// --- permalinks: "#view=matrix", "#finding=e13041f3314613ea&q=timeout" ---
+// --- permalinks: "#view=matrix", "#finding=3", "#finding=e13041f3314613ea&q=timeout" ---
 
 export function addressOf(part: Partial<State>): string {
   const to = { ...state, ...part };

@@ -43,3 +43,24 @@ def make(path, executions, rpcs, findings, *more):
     subprocess.run([str(BUILD / "tests/page_maker"), str(BUILD / "lib/libfilibuster.so"), str(path), str(executions),
                     str(rpcs), str(findings), *more], check=True, timeout=300)
     return path
+
+
+def part_of(path, part):
+    """Where a part of the data stands in the page."""
+    text = path.read_text()
+    begin = text.index(f'id="{part}">') + len(f'id="{part}">')
+    return begin, text.index("</script>", begin), text
+
+
+def data(path, part="summary"):
+    begin, end, text = part_of(path, part)
+    return json.loads(text[begin:end])
+
+
+def changed(path, change, part="summary"):
+    """The page with other data."""
+    begin, end, text = part_of(path, part)
+    document = json.loads(text[begin:end])
+    change(document)
+    path.write_text(text[:begin] + json.dumps(document).replace("<", "\\u003c") + text[end:])
+    return path

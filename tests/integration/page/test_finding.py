@@ -78,12 +78,15 @@ def test_it_begins_with_the_tests_own_words_and_ends_with_the_trees(explored):
     (headline,) = told["headline"]
     assert headline.startswith("test_all (__main__.Books.test_all): AssertionError: 500 not found in (200, 503) : of GET /books"), told
     assert "connection refused" in told["faults"][0] and "urlopen(sys.argv[2])" in told["line"][0], told
-    assert told["mending"] == [f"What would mend it: Catch urllib.error.URLError at front.py:{CALL_LINE} (handle), and answer with a fallback or with "
-                               "an error that the test accepts: nothing caught it, and front answered 500."], told
+    assert told["mending"] == [f"What would mend it: Catch urllib.error.URLError and urllib.error.HTTPError at front.py:{CALL_LINE} (handle), and answer with "
+                               "a fallback or with an error that the test accepts: nothing caught them, and front answered 500."], told
     assert [("the test fails" in text, "the test passes" in text) for text in told["sets"]] == [(True, False), (True, False), (False, True)], told
     assert "answer 200" in told["sets"][-1] and told["axe"] == []
     finding = run.test["findings"][0]["first"]
-    assert finding["mending"].startswith("Catch `urllib.error.URLError` at") and "what would mend it: Catch" in run.output
+    assert finding["mending"].startswith("Catch `urllib.error.URLError` at")
+    (cause,) = run.test["causes"]
+    assert [row["findings"] for row in cause["mending"]] == [cause["findings"]] and len(cause["findings"]) == 2, cause
+    assert "what would mend it: Catch `urllib.error.URLError` and `urllib.error.HTTPError` at" in run.output
     assert any(line.startswith("front logged urllib.error.URLError") for line in finding["seen"]), finding["seen"]
 
 

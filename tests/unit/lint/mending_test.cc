@@ -47,7 +47,7 @@ struct Failing {
     return out;
   }
   std::string mended() const {
-    return what_would_mend(execution, now.record.rpcs, reference.record.rpcs, logged);
+    return to_text(what_would_mend(execution, now.record.rpcs, reference.record.rpcs, logged));
   }
   bool says(const std::string& part) const { return mended().find(part) != std::string::npos; }
 };
@@ -109,7 +109,9 @@ TEST(Mending, NamesTheFrameThatTellsTheCallFromOthersOfItsHelper) {
 TEST(Mending, OfAnAnswerOf500IsAHandlerAndOfAnotherErrorAFallback) {
   EXPECT_TRUE(
       Failing("refused").says("Handle a call that gets no answer at `front.py:10 (handle)`"));
-  EXPECT_TRUE(Failing("status:503").says("Handle this answer at `front.py:10 (handle)`"));
+  EXPECT_TRUE(Failing("status:503").says("Handle an answer of 503 at `front.py:10 (handle)`"));
+  EXPECT_TRUE(Failing("latency:300ms").says("Handle an answer later by 300 ms at `front.py:10"));
+  EXPECT_TRUE(Failing("redis:LOADING").says("Handle the error LOADING of Redis at `front.py:10"));
   const Failing passed_on("status:503", "GET /users/7", 502);
   EXPECT_EQ(passed_on.mended(),
             "A fallback at `front.py:10 (handle)` would let `front` answer without `users`; it "
@@ -141,7 +143,9 @@ TEST(Mending, OfACrashIsToHandleTheFaultIfItsCallerEnded) {
   Failing failing("refused");
   failing.execution.verdict = Verdict::kCrashed;
   failing.execution.detail = "front ended by SIGSEGV";
-  EXPECT_TRUE(failing.says("so that `front` does not end"));
+  EXPECT_EQ(
+      failing.mended(),
+      "Handle a call that gets no answer at `front.py:10 (handle)`, so that `front` does not end.");
   failing.execution.detail = "other ended by SIGSEGV";
   EXPECT_EQ(failing.mended(), "");
 }
@@ -154,6 +158,47 @@ TEST(Mending, OfATestThatDoesNotEndIsABoundOfRetriesIfThereAreMany) {
   EXPECT_TRUE(
       failing.says("Bound the retries at `front.py:10 (handle)`: it called 31 times, and 1 time"))
       << failing.mended();
+}
+
+Mending of(const Failing& failing) {
+  return what_would_mend(failing.execution, failing.now.record.rpcs, failing.reference.record.rpcs,
+                         failing.logged);
+}
+
+Failing caught_nothing(const std::string& fault, const std::string& type) {
+  Failing out(fault);
+  out.logged = {{"front", type, "no", "/app/front.py:10 (handle)"}};
+  return out;
+}
+
+TEST(Mending, OfTwoExceptionsOfOneCallIsOneSentence) {
+  Mending mending = of(caught_nothing("refused", "httpx.ConnectError"));
+  const Mending later = of(caught_nothing("timeout", "httpx.ReadTimeout"));
+  ASSERT_TRUE(says_the_same(mending, later));
+  add(later, &mending);
+  add(later, &mending);
+  EXPECT_EQ(to_text(mending),
+            "Catch `httpx.ConnectError` and `httpx.ReadTimeout` at `front.py:10 (handle)`, and "
+            "answer with a fallback or with an error that the test accepts: nothing caught them, "
+            "and `front` answered 500.");
+  EXPECT_FALSE(says_the_same(mending, of(Failing("refused")))) << "it handles, and does not catch";
+}
+
+TEST(Mending, OfTwoAnswersIsOneSentenceUnlessTheCallerDoesAnotherThing) {
+  Mending mending = of(Failing("refused"));
+  for (const char* fault : {"status:500", "status:503", "reset"}) {
+    const Mending other = of(Failing(fault));
+    ASSERT_TRUE(says_the_same(mending, other)) << fault;
+    add(other, &mending);
+  }
+  EXPECT_EQ(to_text(mending),
+            "Handle a call that gets no answer, an answer of 500 and an answer of 503 at "
+            "`front.py:10 (handle)` (a `catch` or a fallback): `front` answered 500.");
+  Mending passed_on = of(Failing("status:503", "GET /users/7", 502));
+  EXPECT_FALSE(says_the_same(mending, passed_on));
+  add(of(Failing("status:503", "GET /users/7", 504)), &passed_on);
+  EXPECT_NE(to_text(passed_on).find("passes the failure on as 502 and 504, which"),
+            std::string::npos);
 }
 
 TEST(Mending, IsNotKnownWithoutTheCallThatTheFaultHit) {

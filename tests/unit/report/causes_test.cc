@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/report/mending_text.h"
+
 namespace filibuster {
 namespace {
 
@@ -53,6 +55,36 @@ TEST(Causes, AreTwoForTwoFailuresAtOneCallSite) {
                     finding({fault("gw.py:33 (books)", "status:500")}, kTotal),
                     finding({fault("gw.py:33 (books)", "refused", 2)}, kBooks)}),
             (Groups{{0, 2}, {1}}));
+}
+
+TEST(Causes, AreMendedByWhatSaysTheSameOnceTheSmallestSetFirst) {
+  const auto mended = [](const char* kind, size_t faults, Mending mending) {
+    Finding out =
+        finding(std::vector<InjectedFault>(faults, fault("gw.py:33 (books)", kind)), kBooks);
+    out.minimal_execution.mending = std::move(mending);
+    return out;
+  };
+  const auto caught = [](const char* type) {
+    return Mending{"Catch ", {type}, ": nothing caught it.", ": nothing caught them."};
+  };
+  std::vector<Finding> findings = {mended("refused", 2, {"Send a key.", {}, "", ""}),
+                                   mended("timeout", 1, caught("A")), mended("status:500", 1, {}),
+                                   mended("reset", 1, caught("B")),
+                                   mended("reset", 1, caught("A"))};
+  for (uint32_t i = 0; i < findings.size(); ++i) findings[i].number = i + 1;
+  const std::vector<FailureCause> causes = causes_of(findings);
+  ASSERT_EQ(causes.size(), 1u);
+  const std::vector<CauseMending> told = mendings_of(findings, causes[0]);
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(to_text(told[0].mending), "Catch A and B: nothing caught them.");
+  EXPECT_EQ(told[0].findings, (std::vector<size_t>{1, 3, 4}));
+  EXPECT_EQ(to_text(told[1].mending), "Send a key.");
+  EXPECT_EQ(told[1].findings, std::vector<size_t>{0});
+  EXPECT_EQ(mending_lines(findings, causes[0], "  "),
+            "  what would mend findings 2, 4 and 5: Catch A and B: nothing caught them.\n"
+            "  what would mend finding 1: Send a key.\n");
+  EXPECT_EQ(mending_lines(findings, {{1, 4}}, ""),
+            "what would mend it: Catch A: nothing caught it.\n");
 }
 
 TEST(Causes, AreTwoForOneFailureAtTwoCallSites) {

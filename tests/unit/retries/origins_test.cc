@@ -5,7 +5,8 @@
 namespace filibuster::retries {
 namespace {
 
-RpcRecord call(uint64_t issued, std::vector<std::string> stack, uint16_t status, bool injected = false) {
+RpcRecord call(uint64_t issued, std::vector<std::string> stack, uint16_t status,
+               bool injected = false) {
   RpcRecord out;
   out.issued_ns = issued;
   out.stack_text = std::move(stack);
@@ -23,7 +24,8 @@ suite::Raised raised(std::vector<std::string> frames) {
   return out;
 }
 
-const std::string kDescribe = "/app/store.py:4 (open_store)", kCreate = "/app/store.py:6 (open_store)";
+const std::string kDescribe = "/app/store.py:4 (open_store)",
+                  kCreate = "/app/store.py:6 (open_store)";
 
 TEST(RaisedBy, OfTwoCallsInOneFunctionTheLineTellsWhichOneTheExceptionIsAbout) {
   ExecutionRecord record;
@@ -41,13 +43,16 @@ TEST(RaisedBy, WhereverTheFileOfTheLibraryLies) {
   ExecutionRecord record;
   record.rpcs = {call(1, {"/app/sdk.py:7 (call)", kDescribe}, 503, true),
                  call(2, {"/app/sdk.py:7 (call)", kCreate}, 400)};
-  EXPECT_EQ(raised_by(raised({"sdk.py:9 (call)", "store.py:6 (open_store)"}), record, {}), &record.rpcs[1]);
-  EXPECT_EQ(raised_by(raised({"sdk.py:7 (call)", "store.py:4 (open_store)"}), record, {}), &record.rpcs[0]);
+  EXPECT_EQ(raised_by(raised({"sdk.py:9 (call)", "store.py:6 (open_store)"}), record, {}),
+            &record.rpcs[1]);
+  EXPECT_EQ(raised_by(raised({"sdk.py:7 (call)", "store.py:4 (open_store)"}), record, {}),
+            &record.rpcs[0]);
 }
 
 TEST(RaisedBy, OfEqualStacksTheNewestThatFailedCounts) {
   ExecutionRecord record;
-  record.rpcs = {call(1, {kDescribe}, 503, true), call(2, {kDescribe}, 404), call(3, {kDescribe}, 200)};
+  record.rpcs = {call(1, {kDescribe}, 503, true), call(2, {kDescribe}, 404),
+                 call(3, {kDescribe}, 200)};
   EXPECT_EQ(raised_by(raised({"store.py:4 (open_store)"}), record, {}), &record.rpcs[1]);
 }
 
@@ -64,7 +69,8 @@ TEST(TestCode, IsWhatRunnersListAndWhatLiesInTheirFolders) {
   EXPECT_TRUE(is_test_frame("test/helpers/set-up.js:4 (put)", owners));
   EXPECT_TRUE(is_test_frame("checks/all.js:1 (x)", owners));
   EXPECT_TRUE(is_test_frame("/srv/packages/cart/__tests__/help.js:1", owners));
-  EXPECT_FALSE(is_test_frame("checks/store.js:1 (x)", owners)) << "the folder's name is no tests' folder";
+  EXPECT_FALSE(is_test_frame("checks/store.js:1 (x)", owners))
+      << "the folder's name is no tests' folder";
   EXPECT_FALSE(is_test_frame("/srv/shop/lib/store.js:1 (x)", owners));
   EXPECT_FALSE(is_test_frame("/srv/shop/latest/test.js.js:1 (x)", owners));
   EXPECT_FALSE(is_test_frame("/srv/packages/other/__tests__/help.js:1", owners));

@@ -176,7 +176,7 @@ TEST_F(Store, KeepsOutcomesDocumentsAndResults) {
   ResultRow failed{2, 9, Verdict::kFailed, 1.5, {}, Execution{}};
   failed.failure->faults = {rpc};
   failed.failure->output = "told";
-  failed.failure->mending = "Catch it.";
+  failed.failure->mending = {"Catch ", {"`IOError`"}, ": it is not caught.", ": they are not."};
   failed.failure->detail = "password=hunter2";
   OutcomeId refused = 0;
   {
@@ -230,7 +230,9 @@ TEST_F(Store, KeepsOutcomesDocumentsAndResults) {
   EXPECT_EQ(results[1].failure->number, 2u);
   EXPECT_EQ(results[1].failure->faults.at(0).index, rpc.index);
   EXPECT_EQ(results[1].failure->output, "told") << "the newer row";
-  EXPECT_EQ(results[1].failure->mending, "Catch it.");
+  EXPECT_EQ(results[1].failure->mending.of, failed.failure->mending.of);
+  EXPECT_EQ(to_text(results[1].failure->mending), "Catch `IOError`: it is not caught.");
+  EXPECT_EQ(results[1].failure->mending.end_of_several, ": they are not.");
   EXPECT_EQ(results[1].failure->detail, "password=[redacted]") << "nothing secret is kept";
   ASSERT_TRUE(store->forget_search().ok());
   EXPECT_TRUE(store->results().value().empty());

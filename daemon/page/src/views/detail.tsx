@@ -3,12 +3,15 @@
 import { useMemo } from "preact/hooks";
 import { compare, markWords, type Both, type Mark } from "../diff";
 import type { FailedTest, Finding, Row, Test } from "../data";
+import type { Group } from "../groups";
 import { CallName, Copy, counted, oneLine, Source, Stack, Verdict, visible, WithCode } from "../parts";
 import { current } from "../store";
 import { Saw } from "./saw";
 import { Sequence } from "./sequence";
 import { Sets } from "./sets";
 import { Tree } from "./tree";
+
+const mostNumbers = 8; // of findings, in a line
 
 // What failed, in one line: the first failed assertion with the name of its test, else what the session says.
 export function ownWords(test: Test, finding: Finding): string {
@@ -18,7 +21,7 @@ export function ownWords(test: Test, finding: Finding): string {
   return `${oneLine(first.name || test.test)}${said ? `: ${oneLine(said)}` : ""}`;
 }
 
-export function Detail({ test, place, sets, finding }: { test: Test; place: number; sets: Finding[]; finding: Finding }) {
+export function Detail({ test, place, group, sets, finding }: { test: Test; place: number; group: Group; sets: Finding[]; finding: Finding }) {
   const tree = test.trees[finding.execution];
   const both = useMemo(() => (tree && test.reference ? compare(test, test.reference, tree) : null), [tree, test]);
   const output = test.texts[finding.output] ?? "";
@@ -57,7 +60,7 @@ export function Detail({ test, place, sets, finding }: { test: Test; place: numb
             );
           })}
         </ol>
-        {finding.mending && <p class="mending"><b>What would mend it:</b> <WithCode text={oneLine(finding.mending)} /></p>}
+        <Mending group={group} />
       </section>
 
       <Sets test={test} sets={sets} chosen={finding} />
@@ -87,6 +90,25 @@ export function Detail({ test, place, sets, finding }: { test: Test; place: numb
       </section>
     </article>
   );
+}
+
+// What would mend all sets of faults of the group. What holds for some of them only names these, as the terminal does.
+function Mending({ group }: { group: Group }) {
+  return (
+    <>
+      {group.mending.map(({ text, findings }) => (
+        <p class="mending"><b>What would mend {findings.length === group.findings.length ? "it" : numbersOf(findings)}:</b> <WithCode text={oneLine(text)} /></p>
+      ))}
+    </>
+  );
+}
+
+// "findings 1, 4 and 6"
+function numbersOf(findings: Finding[]): string {
+  const names = findings.slice(0, mostNumbers).map((row) => (row.number > 0 ? `${row.number}` : row.id));
+  if (findings.length > mostNumbers) names.push(`${findings.length - mostNumbers} more`);
+  const last = names.pop();
+  return `${findings.length === 1 ? "finding" : "findings"} ${names.length > 0 ? `${names.join(", ")} and ` : ""}${last}`;
 }
 
 // The assertions with their values. The headline has the first line of the first one.

@@ -1,12 +1,12 @@
 // The findings as a list of groups, and the chosen one.
 import type { Finding, Summary } from "../data";
 import { filtered, type Group } from "../groups";
-import { CallName, counted } from "../parts";
+import { CallName, counted, oneLine } from "../parts";
+import { setWords } from "../setwords";
 import { go, testOf, type State } from "../store";
 import { VirtualRows } from "../virtual";
 import { Detail, ownWords } from "./detail";
 import { headlineOf } from "./headline";
-import { setWords } from "./sets";
 
 const rowHeight = 78; // px of a group in the list; style.css has the same
 
@@ -22,9 +22,13 @@ export function shownGroups(state: State): Shown[] {
     .filter(({ findings }) => findings.length > 0);
 }
 
+// An address names a finding by its id, or by the number that the terminal and `filibuster replay` use. One without a
+// counterexample has no number.
+const isNamed = (finding: Finding, name: string) => finding.id === name || (finding.number > 0 && `${finding.number}` === name);
+
 export function chosen(state: State, shown: Shown[]): { at: number; finding: Finding } | null {
   for (let at = 0; at < shown.length; ++at) {
-    const finding = shown[at]!.findings.find((row) => row.id === state.finding);
+    const finding = shown[at]!.findings.find((row) => isNamed(row, state.finding));
     if (finding) return { at, finding };
   }
   const first = shown[0]?.findings[0];
@@ -45,13 +49,20 @@ export function Findings({ state, shown }: { state: State; shown: Shown[] }) {
     );
   }
   const { group } = shown[now.at]!;
+  const missing = state.finding !== "" && !isNamed(now.finding, state.finding);
   return (
     <div class="findings">
+      {missing && <p class="missing" role="status">{missingWords(state)} This is the first one.</p>}
       <VirtualRows className="groups" label="Findings, by the RPCs that fail" role="list" count={shown.length} height={rowHeight} focus={now.at}
         row={(at, top) => <GroupRow shown={shown[at]!} top={top} chosen={at === now.at} />} />
-      <Detail key={`${group.test}:${now.finding.id}`} test={testOf(group)} place={group.test} sets={shown[now.at]!.findings} finding={now.finding} />
+      <Detail key={`${group.test}:${now.finding.id}`} test={testOf(group)} place={group.test} group={group} sets={shown[now.at]!.findings} finding={now.finding} />
     </div>
   );
+}
+
+function missingWords(state: State): string {
+  const hidden = state.groups.some((group) => group.findings.some((row) => isNamed(row, state.finding)));
+  return hidden ? `The filter hides finding ${state.finding}.` : `There is no finding ${state.finding} in this report.`;
 }
 
 function nothingFound(summary: Summary): string {
@@ -72,7 +83,7 @@ function GroupRow({ shown, top, chosen: here }: { shown: Shown; top: number; cho
         onClick={(event) => { event.preventDefault(); go({ view: "findings", finding: first.id }); }}>
         <span class="line said-line">{ownWords(test, first)}</span>
         <span class="line">{group.calls.map((call, i) => <>{i > 0 && <span class="plus"> + </span>}<CallName test={test} call={call} /></>)}</span>
-        <span class="line quiet">{findings.length > 1 ? `${counted(findings.length, "set")} of faults: ` : ""}{findings.slice(0, 8).map((row) => setWords(test, row, false)).join("; ")}</span>
+        <span class="line quiet">{findings.length > 1 ? `${counted(findings.length, "set")} of faults: ` : ""}{setWords(test, findings.slice(0, 8), false).map(oneLine).join("; ")}</span>
       </a>
     </div>
   );

@@ -11,8 +11,9 @@ interface Edge {
   service: string;
   calls: number; // in the reference executions
   tried: number;
-  failed: number;
+  failed: number; // a finding has them
   masked: number;
+  anyway: number; // tried only together with faults under which the test fails without them
 }
 
 function edgesOf(tests: Test[]): Edge[] {
@@ -20,7 +21,7 @@ function edgesOf(tests: Test[]): Edge[] {
   const edge = (caller: string, service: string): Edge => {
     const key = JSON.stringify([caller, service]);
     let found = edges.get(key);
-    if (!found) edges.set(key, (found = { caller, service, calls: 0, tried: 0, failed: 0, masked: 0 }));
+    if (!found) edges.set(key, (found = { caller, service, calls: 0, tried: 0, failed: 0, masked: 0, anyway: 0 }));
     return found;
   };
   for (const test of tests) {
@@ -28,13 +29,14 @@ function edgesOf(tests: Test[]): Edge[] {
       const call = test.calls[row.call];
       if (call) ++edge(call.caller || "?", call.service || "?").calls;
     }
-    for (const [place, , passed, failed, redundant] of test.matrix) {
+    for (const [place, , passed, failed, redundant, , , , , , , anyway, findings] of test.matrix) {
       const call = test.calls[place];
-      if (!call || passed + failed + redundant === 0) continue;
+      if (!call || passed + failed + redundant + anyway === 0) continue;
       const to = edge(call.caller || "?", call.service || "?");
       ++to.tried;
-      if (failed > 0) ++to.failed;
-      else ++to.masked;
+      if (findings.length > 0) ++to.failed;
+      else if (passed + redundant > 0) ++to.masked;
+      else ++to.anyway;
     }
   }
   return [...edges.values()];
@@ -49,11 +51,12 @@ const zooms = [0.25, 0.5, 0.75, leastFit, 1, 1.25, 1.5, 2];
 
 function labelOf(edge: Edge): string {
   if (edge.tried === 0) return counted(edge.calls, "call");
-  return edge.failed > 0 ? `\u2717 ${edge.failed} of ${edge.tried}` : `\u2713 ${edge.tried}`;
+  if (edge.failed > 0) return `\u2717 ${edge.failed} of ${edge.tried}`;
+  return edge.masked > 0 ? `\u2713 ${edge.masked}${edge.anyway > 0 ? ` of ${edge.tried}` : ""}` : `\u2248 ${edge.tried}`;
 }
 
 function wordsOf(edge: Edge): string {
-  const tried = edge.tried === 0 ? "no fault was tried" : `${counted(edge.tried, "fault")} tried, ${edge.failed} failed, ${edge.masked} masked`;
+  const tried = edge.tried === 0 ? "no fault was tried" : `${counted(edge.tried, "fault")} tried, ${edge.failed} failed, ${edge.masked} masked${edge.anyway > 0 ? `, ${edge.anyway} failed anyway` : ""}`;
   return `${oneLine(edge.caller)} to ${oneLine(edge.service)}: ${counted(edge.calls, "call")} without faults, ${tried}`;
 }
 
@@ -84,8 +87,9 @@ export function Map_({ state }: { state: State }) {
       {edges.length === 0 && <p class="quiet">No call was seen yet.</p>}
       {edges.length > 0 && (
         <p class="legend">
-          <span class="key fails"><span class="mark">{"\u2717"}</span> 2 of 5: of five faults, two make the test fail</span>
-          <span class="key passes"><span class="mark">{"\u2713"}</span> 5: of five faults, none does</span>
+          <span class="key fails"><span class="mark">{"\u2717"}</span> 2 of 5: of five faults, two are part of a finding</span>
+          <span class="key passes"><span class="mark">{"\u2713"}</span> 5: of five faults, none makes the test fail</span>
+          {edges.some((edge) => edge.failed === 0 && edge.anyway > 0) && <span class="key"><span class="mark">{"\u2248"}</span> 5: five faults came only with others, under which the test fails anyway</span>}
           <span class="key"><svg class="sample" width="26" height="8" aria-hidden="true"><line x1="0" x2="26" y1="4" y2="4" /></svg> no fault was tried</span>
         </p>
       )}
@@ -129,7 +133,7 @@ function Diagram({ edges, filter }: { edges: Edge[]; filter: string }) {
           aria-label={`Map of ${counted(placed.boxes.length, "service")}; the table below has the same in words`}>
           {edges.map((edge, i) => {
             const { way, head, label } = placed.routes[i]!;
-            const kind = edge.failed > 0 ? "bad" : edge.tried > 0 ? "good" : "untried";
+            const kind = edge.failed > 0 ? "bad" : edge.masked > 0 ? "good" : edge.tried > 0 ? "" : "untried";
             return (
               <g class={`edge ${kind} ${touches(edge) ? "" : "dim"}`} data-caller={edge.caller} data-service={edge.service}>
                 <title>{wordsOf(edge)}</title>
@@ -161,15 +165,15 @@ function Figures({ edges }: { edges: Edge[] }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Calls between services, table">
       <table class="figures whole-words">
-        <caption>Faults count once for each RPC. Masked: every execution with the fault as its newest one passed, or is redundant.</caption>
-        <thead><tr><th scope="col">calls of</th><th scope="col">to</th><th scope="col">without faults</th><th scope="col">faults tried</th><th scope="col">failed</th><th scope="col">masked</th></tr></thead>
+        <caption>Faults count once for each RPC. Failed: a finding has the fault. Masked: executions with it as their newest fault passed, or are redundant. Failed anyway: it came only with other faults, under which the test fails without it.</caption>
+        <thead><tr><th scope="col">calls of</th><th scope="col">to</th><th scope="col">without faults</th><th scope="col">faults tried</th><th scope="col">failed</th><th scope="col">masked</th><th scope="col">failed anyway</th></tr></thead>
         <tbody>
           {edges.map((edge) => (
             <tr>
               <th scope="row">{oneLine(edge.caller)}</th>
               <td><a href={`#view=matrix&service=${encodeURIComponent(edge.service)}`} onClick={(event) => toMatrix(event, edge.service)}>{oneLine(edge.service)}</a></td>
               <td class="number">{edge.calls}</td><td class="number">{edge.tried}</td>
-              <td class={`number ${edge.failed > 0 ? "failed" : ""}`}>{edge.failed > 0 ? `\u2717 ${edge.failed}` : 0}</td><td class="number">{edge.masked}</td>
+              <td class={`number ${edge.failed > 0 ? "failed" : ""}`}>{edge.failed > 0 ? `\u2717 ${edge.failed}` : 0}</td><td class="number">{edge.masked}</td><td class="number">{edge.anyway}</td>
             </tr>
           ))}
         </tbody>

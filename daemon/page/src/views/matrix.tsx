@@ -1,36 +1,40 @@
 // Every call site with every fault: how many executions ran, passed and failed, and what could not be tested.
 import { useMemo, useState } from "preact/hooks";
 import { callWords, type Cell, type Test } from "../data";
-import { CallName, counted, oneLine, Verdict } from "../parts";
+import { CallName, counted, isFailure, oneLine, Verdict } from "../parts";
 import { go, type State } from "../store";
 import { VirtualRows } from "../virtual";
 
 const lineHeight = 18, around = 14, leastHeight = 42; // px of a row
-const cellWidth = 132, placeWidth = 190, gap = 8; // px; styles/matrix.css has the same gap
+const cellWidth = 156, placeWidth = 190, gap = 8; // px; styles/matrix.css has the same gap
 const mostDetails = 100; // calls of a cell that are told apart
+const mostFindings = 20; // of a call, that are linked
 
 // Executions whose newest fault is one of a cell's.
 interface Tally {
   passed: number;
-  failed: number;
+  failed: number; // a finding has the fault, with none or some of the execution's others
+  anyway: number; // failed, as they do without the fault
   redundant: number;
   inconclusive: number;
   open: number;
 }
 type Kind = keyof Tally;
 const kinds: { kind: Kind; sign: string; word: string; words: string }[] = [
-  { kind: "failed", sign: "\u2717", word: "failed", words: "ran, and the test failed" },
+  { kind: "failed", sign: "\u2717", word: "failed", words: "ran, and the test failed because of this fault" },
   { kind: "passed", sign: "\u2713", word: "passed", words: "ran, and the test passed" },
+  { kind: "anyway", sign: "\u2248", word: "failed anyway", words: "ran, and the test failed, as it does without this fault" },
   { kind: "inconclusive", sign: "?", word: "not tested", words: "could not be tested: without a conclusion" },
   { kind: "open", sign: "\u2026", word: "not reached", words: "not reached before the exploration ended" },
   { kind: "redundant", sign: "=", word: "redundant", words: "not run: another one shows the same" },
 ];
 
 function tallyOf(cells: Cell[]): Tally {
-  const out: Tally = { passed: 0, failed: 0, redundant: 0, inconclusive: 0, open: 0 };
-  for (const [, , passed, failed, redundant, inconclusive, open] of cells) {
+  const out: Tally = { passed: 0, failed: 0, anyway: 0, redundant: 0, inconclusive: 0, open: 0 };
+  for (const [, , passed, failed, redundant, inconclusive, open, , , , , anyway] of cells) {
     out.passed += passed;
     out.failed += failed;
+    out.anyway += anyway;
     out.redundant += redundant;
     out.inconclusive += inconclusive;
     out.open += open;
@@ -39,7 +43,17 @@ function tallyOf(cells: Cell[]): Tally {
 }
 
 const counts = (tally: Tally) => kinds.filter(({ kind }) => tally[kind] > 0);
-const ran = (tally: Tally) => tally.passed + tally.failed + tally.inconclusive;
+const ran = (tally: Tally) => tally.passed + tally.failed + tally.anyway + tally.inconclusive;
+// The findings whose minimal set has a fault of these cells: only they make a cell red.
+const findingsOf = (test: Test, cells: Cell[]) => [...new Set(cells.flatMap((cell) => cell[12]))].flatMap((place) => test.findings[place] ?? []);
+
+// "in finding 3": of a fault that is part of a finding, and was the newest one in none of its executions.
+function partOf(test: Test, cells: Cell[]): string {
+  const findings = findingsOf(test, cells);
+  if (findings.length === 0 || cells.some((cell) => cell[3] > 0)) return "";
+  const one = findings.length === 1 ? findings[0]!.number : 0;
+  return one > 0 ? `in finding ${one}` : `in ${counted(findings.length, "failing set")}`;
+}
 
 function words(tally: Tally): string {
   const parts = counts(tally).map(({ kind, word }) => `${tally[kind].toLocaleString("en")} ${word}`);
@@ -92,16 +106,16 @@ function OneMatrix({ state, test, place }: { state: State; test: Test; place: nu
   const all = tallyOf(test.matrix);
   const height = useMemo(() => {
     let lines = 1;
-    for (const row of rows) for (const cells of row.cells.values()) lines = Math.max(lines, counts(tallyOf(cells)).length);
+    for (const row of rows) for (const cells of row.cells.values()) lines = Math.max(lines, counts(tallyOf(cells)).length + (partOf(test, cells) ? 1 : 0));
     return Math.max(leastHeight, lines * lineHeight + around);
-  }, [rows]);
+  }, [rows, test]);
   return (
     <section>
       <h2>Call sites and faults{state.summary!.tests.length > 1 ? `: ${oneLine(test.test)}` : ""}</h2>
       <p><b>{counted(rows.length, "call site")}, {counted(faults.length, "fault")}:</b> {words(all)}.{test.rpcs.untested.length > 0 && <> <b>{counted(test.rpcs.untested.length, "RPC")} could not be tested</b>: see below.</>}</p>
       <p class="legend">
         {kinds.map(({ kind, sign, words }) => <span class={`key ${kind}`}><span class="mark">{sign}</span> {words}</span>)}
-        <span class="quiet">A cell counts the executions whose newest fault it is; "2 of 5" are of those that ran.</span>
+        <span class="quiet">A cell counts the executions whose newest fault it is; "2 of 5" are of those that ran. It is red where a finding has the fault.</span>
       </p>
       {rows.length === 0 ? <p class="quiet">No fault was tried yet.</p>
         : <Table test={test} rows={shown} columns={columns} height={height} look={setOpen} />}
@@ -149,14 +163,15 @@ function Table({ test, rows, columns, height, look }: TableProps) {
 
 function OneCell({ test, call, fault, cells, look }: { test: Test; call: number; fault: number; cells: Cell[] | undefined; look: (cells: Cell[]) => void }) {
   if (!cells) return <span class="cell none" role="cell">not configured</span>;
-  const tally = tallyOf(cells), parts = counts(tally);
+  const tally = tallyOf(cells), parts = counts(tally), part = partOf(test, cells);
   return (
     <span role="cell">
-      <button type="button" class={`cell most-${parts[0]?.kind ?? "open"}`} onClick={() => look(cells)}>
+      <button type="button" class={`cell most-${part ? "failed" : parts[0]?.kind ?? "open"}`} onClick={() => look(cells)}>
         <span class="hidden">{oneLine(callWords(test.calls[call]))}, {oneLine(test.outcomes[fault]?.text ?? "")}: </span>
         {parts.map(({ kind, sign, word }, i) => (
           <span class={kind}>{sign} {tally[kind].toLocaleString("en")}{i === 0 && ran(tally) > 0 ? ` of ${ran(tally).toLocaleString("en")}` : ""} {word}</span>
         ))}
+        {part && <span class="failed">{"\u2717"} {part}</span>}
       </button>
     </span>
   );
@@ -167,16 +182,16 @@ function CellDetail({ test, cells, close }: { test: Test; cells: Cell[]; close: 
     <div class="cell-detail" role="status">
       <button type="button" class="close" onClick={close} aria-label="Close">{"\u00d7"}</button>
       {cells.slice(0, mostDetails).map((cell) => {
-        const [call, fault, , , , , , least, example, verdict, like] = cell;
-        const finding = test.findings.find((row) => row.execution === example);
+        const [call, fault, , failed, , , , least, example, verdict, like, anyway] = cell;
+        const findings = findingsOf(test, [cell]);
         return (
           <>
             <p><CallName test={test} call={call} /> <span class="injected">{"\u26a1"} {oneLine(test.outcomes[fault]?.text ?? "")}</span></p>
             <p class="of-call">
               {words(tallyOf([cell]))}.
-              {example > 0 && <> {least === 1 ? "Alone" : `With ${least - 1} more`}: <Verdict verdict={verdict} /> in execution <a href={`#view=executions&execution=${example}`} onClick={(event) => { event.preventDefault(); go({ view: "executions", execution: example }); }}>{example}</a>.</>}
+              {example > 0 && <> {least === 1 ? "Alone" : `With ${least - 1} more`}: <Verdict verdict={verdict} /> in execution <a href={`#view=executions&execution=${example}`} onClick={(event) => { event.preventDefault(); go({ view: "executions", execution: example }); }}>{example}</a>{anyway > 0 && failed === 0 && isFailure(verdict) && ", as without this fault"}.</>}
               {like.length > 0 && <> Redundant to execution {like.join(", ")}: they showed the same to each caller.</>}
-              {finding && <> <a href={`#finding=${finding.id}`} onClick={(event) => { event.preventDefault(); go({ view: "findings", finding: finding.id }); }}>The finding</a>.</>}
+              {findings.length > 0 && <> A part of {findings.slice(0, mostFindings).map((finding, i) => <>{i > 0 && ", "}<a href={`#finding=${finding.id}`} onClick={(event) => { event.preventDefault(); go({ view: "findings", finding: finding.id }); }}>finding {finding.number || finding.id}</a></>)}{findings.length > mostFindings && ` and ${findings.length - mostFindings} more`}.</>}
             </p>
           </>
         );

@@ -1,21 +1,11 @@
 // The sets of faults of one finding, in words: which fail, and what else was tried at the same calls and passed.
+import { useMemo } from "preact/hooks";
 import { callWords, type Cell, type Finding, type Test } from "../data";
 import { counted, oneLine } from "../parts";
+import { setWords } from "../setwords";
 import { go } from "../store";
 
 const mostSets = 40; // that are listed around the chosen one
-
-// "connection refused at gateway → catalog GET /books?page=1"; the calls are named where the sets have several.
-// Equal faults at the attempts of one call stand once, with their number.
-export function setWords(test: Test, finding: Finding, withCalls: boolean): string {
-  const times = new Map<string, number>();
-  for (const fault of finding.faults) {
-    const call = test.calls[fault.call];
-    const words = oneLine(withCalls ? `${fault.words} at ${callWords(call && { ...call, count: 1 })}` : fault.words);
-    times.set(words, (times.get(words) ?? 0) + 1);
-  }
-  return [...times].map(([words, many]) => (many > 1 ? `${many} \u00d7 ${words}` : words)).join(", and ");
-}
 
 function callsOf(sets: Finding[]): number[] {
   return [...new Set(sets.flatMap((set) => set.faults.map((fault) => fault.call)))];
@@ -31,13 +21,14 @@ function othersAt(test: Test, calls: number[]): { passed: AtCall[]; open: AtCall
   const words = (cells: Cell[]) => calls.map((call) => ({ call, words: cells.filter((cell) => cell[0] === call).map((cell) => oneLine(test.outcomes[cell[1]]?.fault ?? "?")) }))
     .filter((row) => row.words.length > 0);
   const alone = test.matrix.filter((cell) => cell[7] === 1 && cell[9] === "passed");
-  const open = test.matrix.filter((cell) => cell[2] + cell[3] === 0);
+  const open = test.matrix.filter((cell) => cell[2] + cell[3] + cell[11] === 0);
   return { passed: words(alone), open: words(open) };
 }
 
 export function Sets({ test, sets, chosen }: { test: Test; sets: Finding[]; chosen: Finding }) {
   const calls = callsOf(sets);
   const withCalls = calls.length > 1;
+  const words = useMemo(() => setWords(test, sets, withCalls), [test, sets, withCalls]);
   const { passed, open } = othersAt(test, calls);
   if (sets.length < 2 && passed.length === 0 && open.length === 0) return null;
   const at = sets.indexOf(chosen);
@@ -48,10 +39,10 @@ export function Sets({ test, sets, chosen }: { test: Test; sets: Finding[]; chos
     <section aria-labelledby="sets">
       <h3 id="sets">What fails and what passes {withCalls ? "at these calls" : "at this call"}</h3>
       <ul class="sets">
-        {shown.map((set) => (
+        {shown.map((set, i) => (
           <li class={set === chosen ? "set bad here" : "set bad"}>
             <span class="sign" aria-hidden="true">{"\u2717"}</span>
-            <a href={`#finding=${set.id}`} aria-current={set === chosen ? "true" : undefined} onClick={(event) => { event.preventDefault(); go({ finding: set.id }); }}>{setWords(test, set, withCalls)}</a>
+            <a href={`#finding=${set.id}`} aria-current={set === chosen ? "true" : undefined} onClick={(event) => { event.preventDefault(); go({ finding: set.id }); }}>{oneLine(words[from + i] ?? "")}</a>
             <span class="quiet"> {verdictWords(set)}{set.number > 0 && `, finding ${set.number}`}{set.reproduced === false && ", did not reproduce"}</span>
           </li>
         ))}
