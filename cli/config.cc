@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/configuration.h"
+#include "cli/stray_ports.h"
 #include "cli/verb.h"
 
 namespace filibuster::cli {
@@ -59,6 +60,8 @@ int check_file(const std::string& file) {
               << "\n";
   }
   if (!parsed.errors.empty()) return kUsage;
+  for (const std::string& line : stray_ports(file, text.value(), parsed.config))
+    std::cerr << line << "\n";
   print_config(parsed.config);
   return kNothingFound;
 }
