@@ -90,11 +90,16 @@ class Reading {
       if (is_test_of_folder(path)) {
         test.reads.insert(test.reads.end(), reads.begin(), reads.end());
       } else {
-        for (Service* const service : owners_of(path)) {
+        const std::vector<Service*> owners = owners_of(path);
+        const bool shared = owners.size() > 1 && !owners[0]->program;
+        for (Service* const service : owners) {
           init::Reader& out = service->reader;
           out.has_sources = true;
           out.tls = out.tls || tls_.contains(path);
-          out.reads.insert(out.reads.end(), reads.begin(), reads.end());
+          for (init::VariableRead read : reads) {
+            read.shared = shared;
+            out.reads.push_back(std::move(read));
+          }
         }
       }
     }
@@ -167,8 +172,8 @@ class Reading {
 
   void walk(const std::string& folder) {
     std::error_code failed;
-    fs::recursive_directory_iterator at(
-        here_ / folder, fs::directory_options::skip_permission_denied, failed);
+    fs::recursive_directory_iterator at(here_ / folder,
+                                        fs::directory_options::skip_permission_denied, failed);
     std::set<std::string> paths;
     size_t entries = 0;
     for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
@@ -189,8 +194,7 @@ class Reading {
     for (const std::string& path : paths) {
       if (analysis::is_test_or_generated(path) && !is_test_of_folder(path)) continue;
       const auto text = read_file((here_ / path).string(), kMaxSource);
-      if (text.ok() && !utf8_error(text.value(), path))
-{
+      if (text.ok() && !utf8_error(text.value(), path)) {
         reads_[path] = init::variables_read(path, text.value());
         if (init::serves_tls(text.value())) tls_.insert(path);
       }

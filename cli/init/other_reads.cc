@@ -14,7 +14,7 @@ bool is_settings_of_spring(std::string_view path) {
 }
 
 void reads_of_spring(const std::string& path, std::string_view text,
-                           std::vector<VariableRead>* out) {
+                     std::vector<VariableRead>* out) {
   uint32_t line = 0;
   while (!text.empty()) {
     ++line;
@@ -28,7 +28,8 @@ void reads_of_spring(const std::string& path, std::string_view text,
       if (close == row.npos) break;
       const std::string_view inside = row.substr(at + 2, close - at - 2);
       const size_t colon = std::min(inside.find(':'), inside.size());
-      VariableRead read{std::string(inside.substr(0, colon)), path, line, true, std::nullopt};
+      VariableRead read{
+          std::string(inside.substr(0, colon)), path, line, true, std::nullopt, false};
       if (!is_variable_name(read.name)) continue;
       if (colon < inside.size()) {
         read.needed = false;
@@ -48,7 +49,8 @@ std::vector<VariableRead> variables_of_command(const std::string& who, std::stri
     while (end < command.size() &&
            (std::isalnum(static_cast<unsigned char>(command[end])) != 0 || command[end] == '_'))
       ++end;
-    VariableRead read{std::string(command.substr(begin, end - begin)), who, 0, true, std::nullopt};
+    VariableRead read{
+        std::string(command.substr(begin, end - begin)), who, 0, true, std::nullopt, false};
     const std::string_view rest = command.substr(end);
     const bool otherwise = braced && (rest.starts_with(":-") || rest.starts_with("-"));
     if (otherwise) {

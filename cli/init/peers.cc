@@ -61,7 +61,8 @@ std::vector<std::string> telling_words(const std::vector<std::string>& words) {
     if (std::find(std::begin(kEverywhere), std::end(kEverywhere), word) != std::end(kEverywhere))
       continue;
     for (const std::string_view end : kGlued) {
-      if (word.size() > end.size() + 1 && word.ends_with(end)) word.resize(word.size() - end.size());
+      if (word.size() > end.size() + 1 && word.ends_with(end))
+        word.resize(word.size() - end.size());
     }
     out.push_back(std::move(word));
   }
@@ -80,11 +81,11 @@ uint16_t port_of_kind(std::string_view word) {
   struct Short {
     std::string_view word, server;
   };
-  constexpr Short kShort[] = {{"pg", "postgres"},       {"psql", "postgres"},
-                              {"pgsql", "postgres"},    {"rabbit", "rabbitmq"},
-                              {"amqp", "rabbitmq"},     {"cache", "redis"},
+  constexpr Short kShort[] = {{"pg", "postgres"},        {"psql", "postgres"},
+                              {"pgsql", "postgres"},     {"rabbit", "rabbitmq"},
+                              {"amqp", "rabbitmq"},      {"cache", "redis"},
                               {"memcache", "memcached"}, {"elastic", "elasticsearch"},
-                              {"es", "elasticsearch"},  {"maria", "mariadb"}};
+                              {"es", "elasticsearch"},   {"maria", "mariadb"}};
   for (const Short& row : kShort) {
     if (row.word == word) word = row.server;
   }
@@ -156,8 +157,7 @@ class Linker {
   // The service at an address; nullptr: none of these.
   const Peer* at(const std::string& host, uint16_t number) const {
     for (const Peer& peer : peers_) {
-      if (has(peer.hosts, host))
-        return has_port(peer.others, number) ? nullptr : other(&peer);
+      if (has(peer.hosts, host)) return has_port(peer.others, number) ? nullptr : other(&peer);
     }
     const Peer* const named = other(named_);
     if (!is_loopback(host)) {
@@ -227,9 +227,18 @@ std::string_view scheme_of(const Peer& peer) {
     uint16_t port;
     std::string_view scheme;
   };
-  constexpr Row kRows[] = {{5432, ""}, {3306, ""},  {1433, ""},         {26257, ""},
-                           {9042, ""}, {9092, ""},  {27017, "mongodb://"}, {4222, "nats://"},
-                           {5672, "amqp://"}, {11211, ""}, {2181, ""}, {61616, "tcp://"}};
+  constexpr Row kRows[] = {{5432, ""},
+                           {3306, ""},
+                           {1433, ""},
+                           {26257, ""},
+                           {9042, ""},
+                           {9092, ""},
+                           {27017, "mongodb://"},
+                           {4222, "nats://"},
+                           {5672, "amqp://"},
+                           {11211, ""},
+                           {2181, ""},
+                           {61616, "tcp://"}};
   for (const Row& row : kRows) {
     if (row.port == peer.server->port) return row.scheme;
   }
@@ -264,12 +273,12 @@ VariableName read_variable_name(std::string_view name) {
     Part part;
   };
   constexpr End kEnds[] = {
-      {"port", Part::kPort},        {"host", Part::kHost},       {"hostname", Part::kHost},
-      {"ip", Part::kHost},          {"addr", Part::kAddress},    {"address", Part::kAddress},
-      {"addresses", Part::kAddress}, {"hosts", Part::kAddress},  {"hostport", Part::kAddress},
-      {"servers", Part::kAddress},  {"brokers", Part::kAddress}, {"url", Part::kUrl},
-      {"uri", Part::kUrl},          {"urls", Part::kUrl},        {"endpoint", Part::kUrl},
-      {"baseurl", Part::kUrl},      {"origin", Part::kUrl},      {"dsn", Part::kUrl}};
+      {"port", Part::kPort},         {"host", Part::kHost},       {"hostname", Part::kHost},
+      {"ip", Part::kHost},           {"addr", Part::kAddress},    {"address", Part::kAddress},
+      {"addresses", Part::kAddress}, {"hosts", Part::kAddress},   {"hostport", Part::kAddress},
+      {"servers", Part::kAddress},   {"brokers", Part::kAddress}, {"url", Part::kUrl},
+      {"uri", Part::kUrl},           {"urls", Part::kUrl},        {"endpoint", Part::kUrl},
+      {"baseurl", Part::kUrl},       {"origin", Part::kUrl},      {"dsn", Part::kUrl}};
   VariableName out;
   out.words = small_words(name);
   if (out.words.empty()) return out;
@@ -320,7 +329,8 @@ std::vector<AddressIn> addresses_in(std::string_view text) {
 }
 
 bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "127.0.0.1" || host == "[::1]" || host == kOutsideOfContainer;
+  return host == "localhost" || host == "127.0.0.1" || host == "[::1]" ||
+         host == kOutsideOfContainer;
 }
 
 std::vector<Assignment> assignments_of(const std::string& command) {
@@ -359,7 +369,7 @@ std::optional<Link> link_to(std::string_view variable, const std::optional<std::
 }
 
 std::string linked_command(const std::string& text, const std::vector<Peer>& peers,
-                        std::string_view self) {
+                           std::string_view self) {
   std::string out = text;
   std::vector<AddressIn> all = addresses_in(text);
   std::reverse(all.begin(), all.end());

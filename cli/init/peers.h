@@ -71,6 +71,6 @@ std::optional<Link> link_to(std::string_view variable, const std::optional<std::
 // A command with its addresses in place: those of URLs, and of databases and other known servers. What
 // else is an address may be where a program listens.
 std::string linked_command(const std::string& text, const std::vector<Peer>& peers,
-                        std::string_view self);
+                           std::string_view self);
 
 }  // namespace filibuster::init

@@ -18,11 +18,10 @@ struct SourceEnding {
   Language like;  // whose comments and quotes it has
 };
 // What the analysis of answers does not read, and whose reads are known here.
-constexpr SourceEnding kFurtherSources[] = {{".rb", Language::kPython},  {".ex", Language::kPython},
-                              {".exs", Language::kPython}, {".php", Language::kJava},
-                              {".rs", Language::kJava},    {".cs", Language::kJava},
-                              {".scala", Language::kJava}, {".groovy", Language::kJava},
-                              {".kts", Language::kJava}};
+constexpr SourceEnding kFurtherSources[] = {
+    {".rb", Language::kPython},  {".ex", Language::kPython},   {".exs", Language::kPython},
+    {".php", Language::kJava},   {".rs", Language::kJava},     {".cs", Language::kJava},
+    {".scala", Language::kJava}, {".groovy", Language::kJava}, {".kts", Language::kJava}};
 
 Language language_like(std::string_view path) {
   for (const SourceEnding& row : kFurtherSources) {
@@ -59,8 +58,8 @@ std::vector<std::string> words_of_function(std::string_view name) {
 
 // getenv, os.Getenv, LookupEnv, GetEnvironmentVariable, getEnvOrDefault, must_map_env: not setenv.
 bool is_reader(std::string_view name) {
-  constexpr std::string_view kWriters[] = {"set", "put", "unset", "setenv", "putenv", "unsetenv",
-                                           "clear", "clearenv", "with", "export"};
+  constexpr std::string_view kWriters[] = {"set",      "put",   "unset",    "setenv", "putenv",
+                                           "unsetenv", "clear", "clearenv", "with",   "export"};
   const std::vector<std::string> words = words_of_function(name);
   if (in_list(words[0], kWriters)) return false;
   if (in_small(name).find("environmentvariable") != std::string::npos) return true;
@@ -71,8 +70,8 @@ bool is_reader(std::string_view name) {
 
 class ReadFinder {
  public:
-  ReadFinder(const std::string& path, Language language, std::string_view text, uint32_t lines_before,
-         std::vector<VariableRead>* out)
+  ReadFinder(const std::string& path, Language language, std::string_view text,
+             uint32_t lines_before, std::vector<VariableRead>* out)
       : path_(path),
         language_(language),
         lines_before_(lines_before),
@@ -111,7 +110,8 @@ class ReadFinder {
     return at < tokens_.size() && tokens_[at].string() && is_variable_name(tokens_[at].text);
   }
   bool is_literal(size_t at) const {
-    return at < tokens_.size() && (tokens_[at].string() || tokens_[at].kind == Token::Kind::kNumber);
+    return at < tokens_.size() &&
+           (tokens_[at].string() || tokens_[at].kind == Token::Kind::kNumber);
   }
   bool is_access(size_t at) const { return is(at, ".") || is(at, "?.") || is(at, "::"); }
   // Behind the type arguments of a call: get<string>(
@@ -272,8 +272,9 @@ class ReadFinder {
     constexpr std::string_view kOr[] = {"||", "??", "or"};
     constexpr std::string_view kAsked[] = {"&&", "==", "===", "!=", "!==", "is", "in", "and", "if"};
     constexpr std::string_view kInstead[] = {"unwrap_or", "unwrap_or_else", "unwrap_or_default",
-                                             "orelse", "orelseget", "getorelse", "or_else",
-                                             "map_or", "is_ok", "ok", "ispresent", "is_some"};
+                                             "orelse",    "orelseget",      "getorelse",
+                                             "or_else",   "map_or",         "is_ok",
+                                             "ok",        "ispresent",      "is_some"};
     for (int step = 0; step < 12; ++step) {
       const size_t next = end + 1;
       if (next >= tokens_.size()) return end;
@@ -340,7 +341,7 @@ class ReadFinder {
 
   uint32_t line(const Token& token) const { return token.line + lines_before_; }
   VariableRead new_read(std::string name, const Token& token) const {
-    return {std::move(name), path_, line(token), true, std::nullopt};
+    return {std::move(name), path_, line(token), true, std::nullopt, false};
   }
   void add(VariableRead read) {
     if (is_variable_name(read.name)) out_.push_back(std::move(read));
@@ -357,7 +358,8 @@ class ReadFinder {
 }  // namespace
 
 bool is_variable_name(std::string_view text) {
-  if (text.size() < 2 || text.size() > 80 || (std::isupper(static_cast<unsigned char>(text[0])) == 0))
+  if (text.size() < 2 || text.size() > 80 ||
+      (std::isupper(static_cast<unsigned char>(text[0])) == 0))
     return false;
   return std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isupper(c) != 0 || std::isdigit(c) != 0 || c == '_';

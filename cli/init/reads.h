@@ -17,6 +17,8 @@ struct VariableRead {
   // Nothing stands in for it: no default, and no condition that asks whether it is there.
   bool needed = true;
   std::optional<std::string> otherwise;  // the default, where it is a text or a number
+  // Several services have the file in their folder, and which of them runs it is not known.
+  bool shared = false;
 };
 
 // Capitals, digits and '_', as the names of nearly all variables.

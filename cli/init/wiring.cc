@@ -5,24 +5,11 @@
 #include <set>
 
 #include "cli/init/container.h"
+#include "cli/init/own_ports.h"
 #include "cli/init/peers.h"
 
 namespace filibuster::init {
 namespace {
-
-bool contains(const std::vector<uint16_t>& ports, uint16_t port) {
-  return std::find(ports.begin(), ports.end(), port) != ports.end();
-}
-
-std::string port_variable_of(const std::string& service) {
-  return "${port:" + service + "}";
-}
-
-DraftService* service_of(const std::string& name, Draft* draft) {
-  const auto found = std::find_if(draft->services.begin(), draft->services.end(),
-                                  [&](const DraftService& one) { return one.name == name; });
-  return found == draft->services.end() ? nullptr : &*found;
-}
 
 Peer peer_of(const DraftService& service) {
   Peer out;
@@ -51,111 +38,20 @@ std::vector<Peer> peers_of(const Draft& draft) {
   return out;
 }
 
-// The variables of one that reads some, each once.
-std::map<std::string, VariableRead> by_name(const std::vector<VariableRead>& reads) {
-  std::map<std::string, VariableRead> out;
-  for (const VariableRead& read : reads) {
-    const auto [known, added] = out.emplace(read.name, read);
-    if (added) continue;
-    if (!known->second.otherwise) known->second.otherwise = read.otherwise;
-    known->second.needed = known->second.needed || read.needed;
-  }
-  return out;
-}
-
-// How well a variable of this name tells a service its own port; 0: it is the port of something else.
-int own_port_rank(const std::string& variable, const std::string& service) {
-  const VariableName name = read_variable_name(variable);
-  if (name.part != Part::kPort) return 0;
-  if (variable == "PORT") return 4;
-  std::vector<Peer> self(1);
-  self[0].name = service;
-  if (!name.telling.empty()) return peer_about(name, self) != nullptr ? 3 : 0;
-  return variable.find("GRPC") == std::string::npos ? 2 : 1;
-}
-
-// The variable by which a service is told at which port to listen, where its sources read one.
-const VariableRead* own_port_of(const std::map<std::string, VariableRead>& reads,
-                                const DraftService& service) {
-  const VariableRead* out = nullptr;
-  int best = 0;
-  for (const auto& [name, read] : reads) {
-    const int rank = own_port_rank(name, service.name);
-    if (rank <= best) continue;
-    best = rank;
-    out = &read;
-  }
-  return out;
-}
-
-bool is_told_its_port(const DraftService& service,
-                      const std::map<std::string, VariableRead>& reads) {
-  const std::string own = port_variable_of(service.name);
-  for (const std::string& said : {own, std::string("$PORT"), std::string("${PORT")}) {
-    if (service.command.find(said) != std::string::npos) return true;
-  }
-  return std::any_of(service.env.begin(), service.env.end(), [&](const auto& entry) {
-    return entry.second.find(own) != std::string::npos && reads.contains(entry.first);
-  });
-}
-
-void learn_own_port(const Reader& reader, DraftService* service) {
-  const auto reads = by_name(reader.reads);
-  const VariableRead* const own = own_port_of(reads, *service);
-  if (own == nullptr) return;
-  const auto given = reader.dot_env.find(own->name);
-  const std::string text =
-      given != reader.dot_env.end() ? given->second : own->otherwise.value_or("");
-  const auto usual = port_of(text);
-  if (usual && !contains(service->known_at, *usual)) service->known_at.push_back(*usual);
-  const auto assigned = assignments_of(service->command);
-  const bool is_set = service->env.contains(own->name) ||
-                      std::any_of(assigned.begin(), assigned.end(),
-                                  [&](const Assignment& one) { return one.name == own->name; });
-  if (is_set || service->redis || service->command.empty() || is_told_its_port(*service, reads))
-    return;
-  // What its command reads as its port shows that it listens.
-  const bool in_command = own->line == 0;
-  const bool fits =
-      in_command || service->any_port ||
-      (!service->ports.empty() && (!usual || service->ports.front() == *usual));
-  if (!fits || (service->worker && !in_command)) return;
-  service->worker = false;
-  service->env[own->name] = port_variable_of(service->name);
-  service->any_port = true;
-}
-
-// "http://users:5000" as the default of another one: users listens at 5000.
-void learn_port_of_others(const Reader& reader, Draft* draft) {
-  for (const VariableRead& read : reader.reads) {
-    if (!read.otherwise) continue;
-    for (const AddressIn& one : addresses_in(*read.otherwise)) {
-      const std::string host = read.otherwise->substr(one.host, one.port - 1 - one.host);
-      for (DraftService& service : draft->services) {
-        const bool named = service.name == host || std::find(service.hosts.begin(),
-                                                             service.hosts.end(),
-                                                             host) != service.hosts.end();
-        const bool silent = service.ports.empty() && !service.any_port && service.worker;
-        if (!named || !silent || service.name == reader.service) continue;
-        service.ports.push_back(one.number);
-        service.worker = false;
-      }
-    }
-  }
-}
-
 // Known everywhere, or without a meaning for who calls whom.
 bool is_noise(const std::string& name) {
   constexpr std::string_view kNames[] = {
-      "PATH",     "HOME",       "USER",      "USERNAME",    "SHELL",       "LANG",
-      "TZ",       "TERM",       "PWD",       "TMPDIR",      "TMP",         "TEMP",
-      "HOSTNAME", "DEBUG",      "VERBOSE",   "LOG_LEVEL",   "LOGLEVEL",    "LOG_FORMAT",
-      "CI",       "PORT",       "HOST",      "ENV",         "ENVIRONMENT", "EDITOR",
-      "VERSION",  "PYTHONPATH", "JAVA_HOME", "GOPATH",      "APPDATA",     "DISPLAY",
-      "NO_COLOR", "VIRTUAL_ENV", "WEB_CONCURRENCY", "FORCE_COLOR", "COLUMNS", "LOGNAME"};
-  constexpr std::string_view kBegins[] = {"ENABLE_", "DISABLE_", "OTEL_",  "PYTEST_", "GITHUB_",
-                                          "XDG_",    "LC_",      "LD_",    "GITLAB_", "FILIBUSTER_",
-                                          "CI_",     "KUBERNETES_", "DEBUG_", "npm_"};
+      "PATH",        "HOME",         "USER",        "USERNAME",    "SHELL",
+      "LANG",        "TZ",           "TERM",        "PWD",         "TMPDIR",
+      "TMP",         "TEMP",         "HOSTNAME",    "DEBUG",       "VERBOSE",
+      "LOG_LEVEL",   "LOGLEVEL",     "LOG_FORMAT",  "CI",          "PORT",
+      "HOST",        "ENV",          "ENVIRONMENT", "EDITOR",      "VERSION",
+      "PYTHONPATH",  "JAVA_HOME",    "GOPATH",      "APPDATA",     "DISPLAY",
+      "APP_NAME",    "SERVICE_NAME", "NO_COLOR",    "VIRTUAL_ENV", "WEB_CONCURRENCY",
+      "FORCE_COLOR", "COLUMNS",      "LOGNAME"};
+  constexpr std::string_view kBegins[] = {
+      "ENABLE_", "DISABLE_", "OTEL_",       "PYTEST_", "GITHUB_",     "XDG_",   "LC_",
+      "LD_",     "GITLAB_",  "FILIBUSTER_", "CI_",     "KUBERNETES_", "DEBUG_", "npm_"};
   constexpr std::string_view kEnds[] = {"_ENV", "_DEBUG", "_LOG_LEVEL", "_ENABLED", "_VERSION"};
   const auto begins = [&](std::string_view one) { return name.starts_with(one); };
   const auto ends = [&](std::string_view one) { return name.ends_with(one); };
@@ -191,7 +87,10 @@ class Wiring {
                    return one.service == peer.name && one.tls;
                  });
     }
-    for (DraftService& service : draft_.services) given(&service);
+    for (DraftService& service : draft_.services) {
+      given(&service);
+      for (const auto& [name, value] : service.env) set_for_some_.insert(name);
+    }
     for (const Reader& reader : readers) {
       DraftService* const service = service_of(reader.service, &draft_);
       if (reader.service.empty()) {
@@ -251,6 +150,7 @@ class Wiring {
     }
     for (const auto& [name, found] : reads) {
       if (env->contains(name) || set.contains(name)) continue;
+      if (found.shared && set_for_some_.contains(name)) continue;  // those that read it have it
       const auto dot_env = reader.dot_env.find(name);
       const bool has_value = dot_env != reader.dot_env.end();
       const auto link = link_of(name, has_value ? std::optional(dot_env->second) : found.otherwise,
@@ -275,7 +175,9 @@ class Wiring {
   bool gives_dot_env() const { return draft_.origin == Draft::Origin::kProcfile; }
 
   void unset(const std::string& name, const VariableRead& read, const std::string& service) {
-    const bool own = !service.empty() && own_port_rank(name, service) > 0;
+    const VariableName parts = read_variable_name(name);
+    const bool bound = parts.part == Part::kHost && parts.telling.empty();  // where it listens
+    const bool own = !service.empty() && (own_port_rank(name, service) > 0 || bound);
     const bool near = read.otherwise && is_near(*read.otherwise);
     if (is_noise(name) || own || (!read.needed && !near)) return;
     Unset& one = unset_[name];
@@ -291,8 +193,10 @@ class Wiring {
   // has in the original files.
   void keep_ports() {
     for (const DraftService& service : draft_.services) {
-      for (const auto& [name, peer] : service.host_only) host_only_[service.name].emplace(name, peer);
+      for (const auto& [name, peer] : service.host_only)
+        host_only_[service.name].emplace(name, peer);
     }
+    std::map<std::string, std::string> hosts_told;  // service -> by whom
     for (const auto& [reader, variables] : host_only_) {
       const DraftService* const service = service_of(reader, &draft_);
       const auto& env = service == nullptr ? draft_.test_env : service->env;
@@ -301,21 +205,25 @@ class Wiring {
         const bool told = std::any_of(env.begin(), env.end(), [&](const auto& entry) {
           return entry.second.find(port) != std::string::npos;
         });
-        DraftService* const other = service_of(peer, &draft_);
+        const DraftService* const other = service_of(peer, &draft_);
         if (told || other == nullptr || !other->any_port) continue;
-        const std::string who = name + " of " + (reader.empty() ? "the test" : "'" + reader + "'");
-        const uint16_t usual = usual_port(*other);
-        if (usual == 0) {
-          draft_.remarks.push_back(who + " names only the host of '" + peer +
-                                   "', which gets a free port: see that its port is read, too");
-          continue;
-        }
-        other->any_port = false;
-        std::erase(other->ports, usual);
-        other->ports.insert(other->ports.begin(), usual);
-        draft_.remarks.push_back("'" + peer + "' keeps the port " + std::to_string(usual) +
-                                 ", since " + who + " names only its host");
+        hosts_told[peer] += (hosts_told[peer].empty() ? "" : ", ") + name + " of " +
+                            (reader.empty() ? "the test" : "'" + reader + "'");
       }
+    }
+    for (const auto& [peer, who] : hosts_told) {
+      DraftService* const other = service_of(peer, &draft_);
+      const uint16_t usual = usual_port(*other);
+      if (usual == 0) {
+        draft_.remarks.push_back("'" + peer + "' gets a free port, and only its host is told by " +
+                                 who + ": see that its port is read, too");
+        continue;
+      }
+      other->any_port = false;
+      std::erase(other->ports, usual);
+      other->ports.insert(other->ports.begin(), usual);
+      draft_.remarks.push_back("'" + peer + "' keeps the port " + std::to_string(usual) +
+                               ", since only its host is told by " + who);
     }
   }
 
@@ -323,11 +231,10 @@ class Wiring {
   uint16_t usual_port(const DraftService& service) const {
     constexpr uint16_t kFirstForAll = 1024;
     const auto is_taken = [&](uint16_t port) {
-      return std::any_of(draft_.services.begin(), draft_.services.end(),
-                         [&](const DraftService& one) {
-                           return one.name != service.name && !one.any_port &&
-                                  contains(one.ports, port);
-                         });
+      return std::any_of(
+          draft_.services.begin(), draft_.services.end(), [&](const DraftService& one) {
+            return one.name != service.name && !one.any_port && has_number(one.ports, port);
+          });
     };
     std::vector<uint16_t> ports = service.ports;
     if (ports.size() > 1) ports.resize(1);
@@ -362,9 +269,10 @@ class Wiring {
       if (!given_.contains(name)) left += (left.empty() ? "" : ", ") + name;
     }
     if (!left.empty())
-      draft_.remarks.push_back("no source that was found reads these variables of .env, and so no "
-                               "service is given them: " +
-                               left);
+      draft_.remarks.push_back(
+          "no source that was found reads these variables of .env, and so no "
+          "service is given them: " +
+          left);
   }
 
   struct Unset {
@@ -375,21 +283,14 @@ class Wiring {
   const ReadVariable& environment_;
   Draft& draft_;
   std::vector<Peer> peers_;
-  const Peer* general_ = nullptr;  // of a test's BASE_URL
+  const Peer* general_ = nullptr;                                        // of a test's BASE_URL
   std::map<std::string, std::map<std::string, std::string>> host_only_;  // reader, variable -> peer
   std::map<std::string, Unset> unset_;
   std::set<std::string> given_, kept_;  // variables of `.env`
+  std::set<std::string> set_for_some_;  // by the original files
 };
 
 }  // namespace
-
-void learn_ports(const std::vector<Reader>& readers, Draft* draft) {
-  for (const Reader& reader : readers) learn_port_of_others(reader, draft);
-  for (const Reader& reader : readers) {
-    DraftService* const service = service_of(reader.service, draft);
-    if (service != nullptr && !service->left_alone) learn_own_port(reader, service);
-  }
-}
 
 void wire(const std::vector<Reader>& readers, const ReadVariable& environment, Draft* draft) {
   Wiring(environment, draft).run(readers);

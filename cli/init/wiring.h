@@ -11,7 +11,7 @@
 
 namespace filibuster::init {
 
-struct Reader {  // a service, or the test
+struct Reader {         // a service, or the test
   std::string service;  // "": the test
   std::vector<VariableRead> reads;
   std::map<std::string, std::string> dot_env;  // what the files `.env` in its folder hold

@@ -44,11 +44,10 @@ TEST(StrayPorts, AreThoseOfServicesThatGotAnother) {
 }
 
 TEST(StrayPorts, AreNotThoseAtWhichSomebodyMayBe) {
-  for (const char* const env :
-       {R"({"REDIS_PORT": "${port:redis}"})", R"({"REDIS_PORT": "6380x"})",
-        R"({"PORT": "6379"})", R"({"TIMEOUT": "6379"})", R"({"A": "redis.example.com:6379"})",
-        R"({"CATALOG_PORT": "8080"})", R"({"A": "http://localhost:8080"})",
-        R"({"DB": "localhost:5432"})"})
+  for (const char* const env : {R"({"REDIS_PORT": "${port:redis}"})", R"({"REDIS_PORT": "6380x"})",
+                                R"({"PORT": "6379"})", R"({"TIMEOUT": "6379"})",
+                                R"({"A": "redis.example.com:6379"})", R"({"CATALOG_PORT": "8080"})",
+                                R"({"A": "http://localhost:8080"})", R"({"DB": "localhost:5432"})"})
     EXPECT_TRUE(strays(shop(env)).empty()) << env;
   // Its port is fixed.
   EXPECT_TRUE(strays(R"({"version": 1, "services": [

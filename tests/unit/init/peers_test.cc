@@ -16,8 +16,9 @@ Peer peer(const std::string& name, std::vector<uint16_t> ports, bool free = true
 }
 
 std::vector<Peer> shop() {
-  return {peer("api-gateway", {8080}),          peer("users", {5001}), peer("movies", {5002}),
-          peer("productcatalogservice", {3550}), peer("redis", {6379}), peer("postgres", {5432}, false)};
+  return {peer("api-gateway", {8080}), peer("users", {5001}),
+          peer("movies", {5002}),      peer("productcatalogservice", {3550}),
+          peer("redis", {6379}),       peer("postgres", {5432}, false)};
 }
 
 std::string about(const std::string& variable, const std::vector<Peer>& peers = shop()) {
@@ -64,12 +65,10 @@ TEST(Links, OfGivenValuesReplaceWhatIsAnAddressOfAService) {
   EXPECT_EQ(given("REDIS_URL", "redis://:pw@localhost:6379/0"),
             "redis://:pw@localhost:${port:redis}/0");
   EXPECT_EQ(given("BROKER", "redis:6379"), "127.0.0.1:${port:redis}");
-  EXPECT_EQ(given("USERS_URL", "https://localhost:5001/v1"),
-            "https://localhost:${port:users}/v1");
+  EXPECT_EQ(given("USERS_URL", "https://localhost:5001/v1"), "https://localhost:${port:users}/v1");
   EXPECT_EQ(given("PEERS", "127.0.0.1:5001,localhost:5002"),
             "127.0.0.1:${port:users},localhost:${port:movies}");
-  EXPECT_EQ(given("BACKEND", "http://host.docker.internal:5001"),
-            "http://127.0.0.1:${port:users}");
+  EXPECT_EQ(given("BACKEND", "http://host.docker.internal:5001"), "http://127.0.0.1:${port:users}");
   EXPECT_EQ(given("MOVIES", "http://movies/all"), "http://127.0.0.1:${port:movies}/all");
   EXPECT_EQ(given("REDIS_HOST", "redis"), "127.0.0.1");
   // No one is at its number, and its name says which service is meant.

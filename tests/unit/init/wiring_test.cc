@@ -52,8 +52,9 @@ TEST(Wiring, GivesWhatSourcesReadAndNamesTheRest) {
               "os.environ['USERS_URL']\nos.environ['CA_FILE']\nos.environ['HOME']\n"
               "os.environ.get('STOCK', 'http://localhost:9')\nos.environ.get('COLOR', 'red')\n"
               "os.environ['SET_URL']\n"),
-       reader("", "test_a.py", "os.environ['GATEWAY_URL']\nos.environ['CA_FILE']\n"
-                               "os.environ['BASE_URL']\n")},
+       reader("", "test_a.py",
+              "os.environ['GATEWAY_URL']\nos.environ['CA_FILE']\n"
+              "os.environ['BASE_URL']\n")},
       {{"SET_URL", "x"}});
   EXPECT_EQ(json["services"][1]["env"]["USERS_URL"], "http://127.0.0.1:${port:users}");
   EXPECT_EQ(json["services"][1]["env"].size(), 2u);  // and PORT
@@ -86,11 +87,11 @@ TEST(Wiring, KeepsThePortWhereOnlyTheHostIsTold) {
       "  redis: {image: redis}\n";
   Draft draft = compose_of(text);
   EXPECT_EQ(wired(&draft, {})["services"][1]["ports"]["redis"], 6379);
-  EXPECT_NE(remarks_of(draft).find("'redis' keeps the port 6379, since REDIS_HOST of 'web'"),
+  EXPECT_NE(remarks_of(draft).find(
+                "'redis' keeps the port 6379, since only its host is told by REDIS_HOST of 'web'"),
             std::string::npos);
   Draft other = compose_of(text);
-  const auto json =
-      wired(&other, {reader("web", "web/a.js", "process.env.REDIS_PORT || 6379")});
+  const auto json = wired(&other, {reader("web", "web/a.js", "process.env.REDIS_PORT || 6379")});
   EXPECT_EQ(json["services"][0]["env"]["REDIS_PORT"], "${port:redis}");
   EXPECT_FALSE(json["services"][1].contains("ports"));
 }
@@ -100,8 +101,9 @@ TEST(Wiring, FindsHostsThatStandOnlyInSources) {
       "services:\n  web: {build: web, command: ./web, ports: [8000]}\n"
       "  users: {build: users, command: ./users}\n  store: {image: redis}\n");
   const auto json = wired(
-      &draft, {reader("web", "web/a.js",
-                      "process.env.USERS || 'http://users:5000/x'; process.env.STORE_HOST || 'store'")});
+      &draft,
+      {reader("web", "web/a.js",
+              "process.env.USERS || 'http://users:5000/x'; process.env.STORE_HOST || 'store'")});
   EXPECT_EQ(json["services"][0]["env"]["USERS"], "http://127.0.0.1:${port:users}/x");
   EXPECT_EQ(json["services"][1]["ports"]["users"], 5000);
   EXPECT_FALSE(json["services"][1].contains("ready"));
