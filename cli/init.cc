@@ -185,7 +185,9 @@ const Verb kInitVerb = {
     "  filibuster init deploy/compose.yaml -c deploy/filibuster.json\n"
     "  filibuster init --listening -c -\n"
     "\nWhat a person has to look at stands in comments of the file. Containers become plain\n"
-    "processes: their names in environment variables become addresses of this machine.\n",
+    "processes: their names in environment variables become addresses of this machine.\n"
+    "Variables that sources of the services and of the test read get the address of the service\n"
+    "that they are about; those that nothing sets are named with file and line.\n",
     "", declare_init};
 
 }  // namespace filibuster::cli
