@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/configuration.h"
+#include "cli/stray_ports.h"
 #include "cli/verb.h"
 
 namespace filibuster::cli {
@@ -59,6 +60,8 @@ int check_file(const std::string& file) {
               << "\n";
   }
   if (!parsed.errors.empty()) return kUsage;
+  for (const std::string& line : stray_ports(file, text.value(), parsed.config))
+    std::cerr << line << "\n";
   print_config(parsed.config);
   return kNothingFound;
 }
@@ -73,10 +76,13 @@ Work declare_config(CLI::App& app) {
 
 }  // namespace
 
-const Verb kConfigVerb = {"config", "check a configuration and show what it says",
-                          "  filibuster config check\n"
-                          "  filibuster config check ci/filibuster.json\n"
-                          "\nExit status: 0 valid, 2 not valid.\n",
-                          "", declare_config};
+const Verb kConfigVerb = {
+    "config", "check a configuration and show what it says",
+    "  filibuster config check\n"
+    "  filibuster config check ci/filibuster.json\n"
+    "\nIt warns where a port of this machine is named that no service has, since its\n"
+    "service gets a free one.\n"
+    "\nExit status: 0 valid, also with warnings, 2 not valid.\n",
+    "", declare_config};
 
 }  // namespace filibuster::cli

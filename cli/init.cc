@@ -11,7 +11,9 @@
 
 #include "cli/configuration.h"
 #include "cli/init/draft.h"
+#include "cli/init/wiring.h"
 #include "cli/output_file.h"
+#include "cli/variable_reads.h"
 #include "cli/verb.h"
 #include "daemon/config/config.h"
 
@@ -50,6 +52,11 @@ std::optional<Kind> kind_of_path(const fs::path& path) {
   return std::nullopt;
 }
 
+std::optional<std::string> variable_of_environment(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 Result<init::Draft> read_source(const fs::path& path, Kind kind) {
   const Result<std::string> text = read_file(path.string());
   if (!text) return text.error();
@@ -57,10 +64,6 @@ Result<init::Draft> read_source(const fs::path& path, Kind kind) {
   const init::ReadFile read = [&](const std::string& name) -> std::optional<std::string> {
     const Result<std::string> other = read_file((path.parent_path() / name).string());
     return other.ok() ? std::optional(other.value()) : std::nullopt;
-  };
-  const init::ReadVariable variable = [](const std::string& name) -> std::optional<std::string> {
-    const char* const value = std::getenv(name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
   };
   const init::ListFolders list = [&](const std::string& name) {
     std::vector<std::string> out;
@@ -74,7 +77,7 @@ Result<init::Draft> read_source(const fs::path& path, Kind kind) {
   };
   switch (kind) {
     case Kind::kCompose:
-      return init::read_compose(path.string(), text.value(), read, variable);
+      return init::read_compose(path.string(), text.value(), read, variable_of_environment);
     case Kind::kProcfile:
       return init::read_procfile(path.string(), text.value(), read);
     case Kind::kPackage:
@@ -104,6 +107,15 @@ Result<init::Draft> draft_of(const InitOptions& options) {
                " here; name one, or use --listening for the programs that listen now"};
 }
 
+// Reads the sources of the services and of the test, and brings the services together by what these
+// read.
+void add_variables_of_sources(const std::string& folder, init::Draft* draft) {
+  const std::vector<init::Reader> readers = variable_reads(*draft, folder);
+  init::learn_ports(readers, draft);
+  if (draft->origin == init::Draft::Origin::kCompose) init::separate_ports(draft);
+  init::wire(readers, variable_of_environment, draft);
+}
+
 int work(const InitOptions& options) {
   std::error_code failed;
   const bool to_output = options.output == "-";
@@ -117,8 +129,8 @@ int work(const InitOptions& options) {
     draft->test = init::test_of_folder(there.string());
     if (!draft->test.empty())
       draft->remarks.push_back(
-          "the test is what was found here: it has to ask the services, at their ports "
-          "(PORT_NAME in its environment), and to pass");
+          "the test is what was found here: it has to ask the services, at their ports (its 'env', "
+          "or PORT_NAME in its environment), and to pass");
   }
   const fs::path here = to_output ? fs::path() : fs::path(options.output).parent_path();
   if (fs::weakly_canonical(there.empty() ? "." : there, failed) !=
@@ -126,6 +138,7 @@ int work(const InitOptions& options) {
       !to_output && !options.from.empty())
     return complain(kUsage, "-c " + options.output + ": expected a file beside " + options.from +
                                 ", since its commands run there");
+  add_variables_of_sources(there.string(), &draft.value());
   const std::string text = init::to_configuration(draft.value());
   if (to_output) {
     std::fputs(text.c_str(), stdout);
@@ -172,7 +185,9 @@ const Verb kInitVerb = {
     "  filibuster init deploy/compose.yaml -c deploy/filibuster.json\n"
     "  filibuster init --listening -c -\n"
     "\nWhat a person has to look at stands in comments of the file. Containers become plain\n"
-    "processes: their names in environment variables become addresses of this machine.\n",
+    "processes: their names in environment variables become addresses of this machine.\n"
+    "Variables that sources of the services and of the test read get the address of the service\n"
+    "that they are about; those that nothing sets are named with file and line.\n",
     "", declare_init};
 
 }  // namespace filibuster::cli

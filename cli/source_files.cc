@@ -194,8 +194,8 @@ void SourceFiles::follow(const std::string& path, const analysis::Source& source
   }
 }
 
-Result<SourceFiles::Found> SourceFiles::of_command(const std::vector<std::string>& words,
-                                                   const std::string& directory) {
+std::optional<SourceFiles::Found> SourceFiles::of_program(const std::vector<std::string>& words,
+                                                          const std::string& directory) {
   std::string program;
   for (const std::string& candidate : analysis::program_candidates(words)) {
     const std::string path = normal(fs::path(directory) / candidate);
@@ -204,22 +204,7 @@ Result<SourceFiles::Found> SourceFiles::of_command(const std::vector<std::string
       break;
     }
   }
-  if (program.empty()) {
-    std::string folder = directory;
-    for (const std::string& word : words) {
-      const std::string path = normal(fs::path(directory) / word);
-      const bool inside = path.starts_with(normal(fs::path(directory)) + "/");
-      if (!inside || word.starts_with("-")) continue;
-      if (is_folder(path)) folder = path;
-      if (is_file(path)) folder = fs::path(path).parent_path().string();
-    }
-    auto all = below({folder});
-    if (all.ok() && folder == directory) {
-      all->remarks.push_back("the source of its program was not found, so all files below " +
-                             shown(folder) + " were read: name its own with 'sources' or --source");
-    }
-    return all;
-  }
+  if (program.empty()) return std::nullopt;
   Found out;
   Skipped skipped;
   out.sources.closure = true;
@@ -243,6 +228,25 @@ Result<SourceFiles::Found> SourceFiles::of_command(const std::vector<std::string
     out.shown +=
         " and " + std::to_string(others) + (others == 1 ? " file" : " files") + " that it imports";
   return out;
+}
+
+Result<SourceFiles::Found> SourceFiles::of_command(const std::vector<std::string>& words,
+                                                   const std::string& directory) {
+  if (auto program = of_program(words, directory)) return *std::move(program);
+  std::string folder = directory;
+  for (const std::string& word : words) {
+    const std::string path = normal(fs::path(directory) / word);
+    const bool inside = path.starts_with(normal(fs::path(directory)) + "/");
+    if (!inside || word.starts_with("-")) continue;
+    if (is_folder(path)) folder = path;
+    if (is_file(path)) folder = fs::path(path).parent_path().string();
+  }
+  auto all = below({folder});
+  if (all.ok() && folder == directory) {
+    all->remarks.push_back("the source of its program was not found, so all files below " +
+                           shown(folder) + " were read: name its own with 'sources' or --source");
+  }
+  return all;
 }
 
 }  // namespace filibuster::cli

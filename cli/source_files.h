@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,7 +27,11 @@ class SourceFiles {
   };
   // The sources at `paths`: single files, and folders with everything below them. All of them count.
   Result<Found> below(const std::vector<std::string>& paths);
-  // The source of the program that the command `words` starts in `directory`, and what it imports. If
+  // The source of the program that the command `words` starts in `directory`, and what it imports;
+  // nullopt: that source is not found.
+  std::optional<Found> of_program(const std::vector<std::string>& words,
+                                  const std::string& directory);
+  // The same. If
   // that source is not found, all sources in the folder of the service: the folder of its program if that
   // is below `directory`, else `directory`.
   Result<Found> of_command(const std::vector<std::string>& words, const std::string& directory);

@@ -274,22 +274,31 @@ void localize(DraftService* service, const std::vector<Container>& containers) {
   const DraftService before = *service;
   localize_ports(service, containers);
   for (auto& [name, value] : service->env) {
-    const bool host = container_of(value, containers) != nullptr;
-    value = host && names_host(name, containers) ? "127.0.0.1" : localized(value, containers);
+    const Container* const named =
+        names_host(name, containers) ? container_of(value, containers) : nullptr;
+    if (named != nullptr) service->host_only[name] = named->draft.name;
+    value = named != nullptr ? "127.0.0.1" : localized(value, containers);
   }
   service->command = localized(service->command, containers);
   free_port(service, before);  // last: another service may have the same number
 }
 
-void separate_ports(Draft* draft) {
+void separate_servers(Draft* draft) {
   std::set<uint16_t> taken;
-  std::vector<uint16_t*> again;  // ports of what somebody else starts, who may choose others
+  std::vector<uint16_t*> again;
   for (DraftService& service : draft->services) {
     if (service.left_alone && !service.ports.empty() && !taken.insert(service.ports.front()).second)
       again.push_back(&service.ports.front());
   }
   for (uint16_t* const port : again) {
     while (*port < UINT16_MAX && !taken.insert(*port).second) ++*port;
+  }
+}
+
+void separate_ports(Draft* draft) {
+  std::set<uint16_t> taken;
+  for (const DraftService& service : draft->services) {
+    if (service.left_alone && !service.ports.empty()) taken.insert(service.ports.front());
   }
   for (DraftService& service : draft->services) {
     if (service.any_port || service.left_alone || service.ports.empty()) continue;

@@ -40,14 +40,22 @@ std::vector<std::string> texts_at(const Tree& map, const char* key) {
   return out;
 }
 
-// The port inside of the container: "8080:80", "127.0.0.1:8080:80/tcp", 80, {target: 80}.
+// The port inside of the container, and the one that is published: "8080:80",
+// "127.0.0.1:8080:80/tcp", 80, {target: 80, published: 8080}.
 void read_port(const Tree& node, DraftService* out) {
   std::string text = node.is_string() ? node.get<std::string>() : text_at(node, "target");
   if (text.ends_with("/udp") || text_at(node, "protocol") == "udp") return;
   text = text.substr(0, text.find('/'));
-  if (const size_t colon = text.rfind(':'); colon != std::string::npos)
+  std::string published = text_at(node, "published");
+  if (const size_t colon = text.rfind(':'); colon != std::string::npos) {
+    published = text.substr(0, colon);
+    published.erase(0, published.rfind(':') + 1);  // npos + 1 is 0
     text = text.substr(colon + 1);
-  if (const auto port = port_of(text)) add_port(*port, out);
+  }
+  const auto port = port_of(text), outside = port_of(published);
+  if (port) add_port(*port, out);
+  // Only the main port has a name that others can be given.
+  if (port && outside && *port == out->ports.front()) out->known_at.push_back(*outside);
 }
 
 std::string places_of(const DraftService& service) {
@@ -81,7 +89,7 @@ class Reader {
     for (Container& one : containers_) add_default_port(&one);
     const std::vector<Container> all = containers_;
     for (Container& one : containers_) finish(&one, all);
-    separate_ports(&draft);
+    separate_servers(&draft);
     remark();
   }
 
@@ -233,6 +241,8 @@ class Reader {
   void finish(Container* one, const std::vector<Container>& all) {
     DraftService& service = one->draft;
     const Server* const server = known_server(one->image);
+    service.server = server;
+    service.hosts = one->hosts;
     if (server != nullptr && server->redis) {
       service.redis = true;
       service.env.clear();
@@ -247,7 +257,7 @@ class Reader {
     const bool elsewhere =
         !one->built && (service.command.empty() || !begins_with_program(service.command));
     if (server != nullptr || elsewhere) {
-      leave_alone(*one, server != nullptr, &service);
+      leave_alone(*one, &service);
       return;
     }
     if (service.command.empty()) {
@@ -294,10 +304,10 @@ class Reader {
                                                            base_of(one) + " runs is not known"));
   }
 
-  void leave_alone(const Container& one, bool is_server, DraftService* service) {
+  void leave_alone(const Container& one, DraftService* service) {
     service->left_alone = true;
-    service->is_server = is_server;
-    if (!is_server && !service->command.empty()) arguments_[service->name] = service->command;
+    if (service->server == nullptr && !service->command.empty())
+      arguments_[service->name] = service->command;
     images_[service->name] = one.image;
     service->command.clear();
     service->directory.clear();

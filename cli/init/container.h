@@ -41,7 +41,7 @@ void read_dockerfile(const std::string& text, const std::string& target,
 void find_ports(std::vector<Container>* containers);
 // Puts this machine's addresses into the command and the environment of a service.
 void localize(DraftService* service, const std::vector<Container>& containers);
-// Gives free ports where two services have the same one.
-void separate_ports(Draft* draft);
+// Gives two ports to what somebody else starts at one, who may choose another.
+void separate_servers(Draft* draft);
 
 }  // namespace filibuster::init

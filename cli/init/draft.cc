@@ -22,26 +22,6 @@ bool is_in_front(const std::string& name) {
   return name.ends_with("gateway");
 }
 
-// Chooses the service that the proposed test asks, which listens and is the application's own: the
-// last one in front of the others, else the last one, since a gateway often stands behind what it
-// depends on. Where somebody else starts all services, it is the
-// first one that is no database.
-const DraftService* asked(const Draft& draft) {
-  const DraftService *own = nullptr, *front = nullptr, *others = nullptr, *others_front = nullptr;
-  for (const DraftService& service : draft.services) {
-    const bool in_front = is_in_front(service.name);
-    if (!service.left_alone && !service.redis && !service.worker) {
-      own = &service;
-      if (in_front) front = &service;
-    } else if (service.left_alone && !service.is_server && !service.ports.empty()) {
-      if (others == nullptr) others = &service;
-      if (in_front) others_front = &service;
-    }
-  }
-  if (own != nullptr) return front != nullptr ? front : own;
-  return others_front != nullptr ? others_front : others;
-}
-
 Json row(const DraftService& service) {
   Json out{{"name", service.name}};
   if (service.redis) out["protocol"] = "redis";
@@ -66,6 +46,24 @@ Json row(const DraftService& service) {
 }
 
 }  // namespace
+
+// The last one in front of the others, else the last one, since a gateway often stands behind what it
+// depends on. Where somebody else starts all services, it is the first one that is no database.
+const DraftService* asked_first(const Draft& draft) {
+  const DraftService *own = nullptr, *front = nullptr, *others = nullptr, *others_front = nullptr;
+  for (const DraftService& service : draft.services) {
+    const bool in_front = is_in_front(service.name);
+    if (!service.left_alone && !service.redis && !service.worker) {
+      own = &service;
+      if (in_front) front = &service;
+    } else if (service.left_alone && service.server == nullptr && !service.ports.empty()) {
+      if (others == nullptr) others = &service;
+      if (in_front) others_front = &service;
+    }
+  }
+  if (own != nullptr) return front != nullptr ? front : own;
+  return others_front != nullptr ? others_front : others;
+}
 
 std::string with_exec(const std::string& command) {
   char quote = '\0';
@@ -105,14 +103,16 @@ std::string to_configuration(const Draft& draft) {
   std::string test = draft.test;
   std::vector<std::string> remarks = draft.remarks;
   if (test.empty()) {
-    const DraftService* service = asked(draft);
+    const DraftService* service = asked_first(draft);
     test = service == nullptr ? "true"
                               : "curl -fsS --max-time 10 http://127.0.0.1:${port:" + service->name +
                                     "}" + (service->health.empty() ? "/" : service->health);
     remarks.push_back(
         "the test is a guess: put the command of a functional test that passes in its place");
   }
-  out["tests"].push_back({{"name", "functional test"}, {"command", test}});
+  Json row_of_test{{"name", "functional test"}, {"command", test}};
+  if (!draft.test_env.empty()) row_of_test["env"] = draft.test_env;
+  out["tests"].push_back(std::move(row_of_test));
   std::string text = "// Written by `filibuster init` from " + draft.source + ".\n";
   for (std::string remark : remarks) {
     std::replace_if(

@@ -14,6 +14,13 @@
 
 namespace filibuster::init {
 
+// A database, a broker or another server that applications use and do not build.
+struct Server {
+  std::string_view name;
+  uint16_t port = 0;   // at which it listens by default; 0: it is not known
+  bool redis = false;  // it speaks Redis' protocol
+};
+
 struct DraftService {
   std::string name;
   std::string command;    // "": somebody else starts it
@@ -27,13 +34,22 @@ struct DraftService {
   std::string health;  // path that answers when it is ready; "": a connection is enough
   bool redis = false;
   bool left_alone = false;  // a database or another thing that is not interposed
-  bool is_server = false;   // it is left alone, and is a known database or broker
   bool worker = false;      // nothing shows that it listens
+  // How the original files speak of it: hosts beside its name, and ports that lead to the main one
+  // (those that Compose publishes, those that foreman gives).
+  std::vector<std::string> hosts;
+  std::vector<uint16_t> known_at;
+  const Server* server = nullptr;  // it is this known database or broker
+  // Variables of `env` that hold the host of a service, and no port -> that service.
+  std::map<std::string, std::string> host_only;
 };
 
 struct Draft {
   std::vector<DraftService> services;
-  std::string test;                  // command; "": one is proposed
+  std::string test;  // command; "": one is proposed
+  std::map<std::string, std::string> test_env;
+  enum class Origin : uint8_t { kCompose, kProcfile, kPackage, kListening };
+  Origin origin = Origin::kCompose;
   std::vector<std::string> remarks;  // what a person has to look at
   std::string source;                // "compose.yaml"
 };
@@ -48,6 +64,9 @@ using ReadVariable = std::function<std::optional<std::string>(const std::string&
 // The Error is "file:line:column: what was expected".
 Result<Draft> read_compose(const std::string& file, const std::string& text, const ReadFile& read,
                            const ReadVariable& variable);
+// Gives free ports where two services of a compose file have the same one, once all is known of the
+// ports.
+void separate_ports(Draft* draft);
 Result<Draft> read_procfile(const std::string& file, const std::string& text, const ReadFile& read);
 Result<Draft> read_package(const std::string& file, const std::string& text, const ReadFile& read,
                            const ListFolders& list);
@@ -67,12 +86,6 @@ std::vector<Listener> listeners();
 std::string with_exec(const std::string& command);
 // A name that a service may have: other characters become '-'.
 std::string service_name(std::string_view text);
-// A database, a broker or another server that applications use and do not build.
-struct Server {
-  std::string_view name;
-  uint16_t port = 0;   // at which it listens by default; 0: it is not known
-  bool redis = false;  // it speaks Redis' protocol
-};
 // By the name of its image or program: "docker.io/bitnami/redis:7", "redis-server". nullptr: it is
 // none.
 const Server* known_server(std::string_view name);
@@ -83,6 +96,10 @@ std::optional<DraftService> server_of(const std::string& command, const ReadFile
 // The command of the functional tests that lie in the folder, or below it in `tests`: "exec pytest
 // -q". "": there are none that are known.
 std::string test_of_folder(const std::string& folder);
+
+// The service that a test asks first: one that listens, is the application's own, and stands in front
+// of the others. nullptr: there is none.
+const DraftService* asked_first(const Draft& draft);
 
 // filibuster.json, with the remarks as comments.
 std::string to_configuration(const Draft& draft);

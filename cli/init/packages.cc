@@ -243,6 +243,7 @@ Result<Draft> read_package(const std::string& file, const std::string& text, con
   }
   Draft draft;
   draft.source = file;
+  draft.origin = Draft::Origin::kPackage;
   Packages packages(read, list, &draft);
   if (json.is_object()) {
     packages.add("", json, "app");

@@ -83,6 +83,7 @@ Result<Draft> read_procfile(const std::string& file, const std::string& text,
                             const ReadFile& read) {
   Draft draft;
   draft.source = file;
+  draft.origin = Draft::Origin::kProcfile;
   std::istringstream lines(text);
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -99,6 +100,11 @@ Result<Draft> read_procfile(const std::string& file, const std::string& text,
     const std::string name = line.substr(first, colon - first);
     if (name == "release") continue;  // runs once, before a deployment
     draft.services.push_back(with_port(name, line.substr(command), read));
+    DraftService& service = draft.services.back();
+    // foreman and its kind give each line a port: 5000, 5100, ...
+    const size_t given = 4900 + 100 * draft.services.size();
+    if (service.env.contains("PORT") && given <= UINT16_MAX)
+      service.known_at.push_back(static_cast<uint16_t>(given));
   }
   if (draft.services.empty()) return Error{file + ":1:1: expected at least one NAME: COMMAND"};
   return draft;
@@ -107,6 +113,7 @@ Result<Draft> read_procfile(const std::string& file, const std::string& text,
 Draft read_listeners(const std::vector<Listener>& listeners, const std::string& here) {
   Draft draft;
   draft.source = "the programs that listen now";
+  draft.origin = Draft::Origin::kListening;
   std::map<uint32_t, size_t> places;
   std::set<std::string> names;
   for (const Listener& one : listeners) {
@@ -121,6 +128,7 @@ Draft read_listeners(const std::vector<Listener>& listeners, const std::string& 
     names.insert(service.name);
     service.ports.push_back(one.port);
     const Server* const server = one.arguments.empty() ? nullptr : known_server(one.arguments[0]);
+    service.server = server;
     if (server != nullptr && server->redis) {
       service.redis = true;
     } else if (server != nullptr) {

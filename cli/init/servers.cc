@@ -100,7 +100,7 @@ std::optional<DraftService> server_of(const std::string& command, const ReadFile
   DraftService out;
   out.redis = server->redis;
   out.left_alone = !out.redis;
-  out.is_server = true;
+  out.server = server;
   out.command = with_exec(command);
   uint16_t port = server->redis ? server->port : uint16_t{0};
   // redis-server FILE --port PORT: what stands later counts.

@@ -35,10 +35,11 @@ inline nlohmann::json written(const Draft& draft) {
 
 inline Draft drafted(const std::string& text, Files all = {}, Files environment = {},
                      const std::string& file = "compose.yaml") {
-  const auto draft =
-      read_compose(file, text, files(std::move(all)), variables(std::move(environment)));
+  auto draft = read_compose(file, text, files(std::move(all)), variables(std::move(environment)));
   EXPECT_TRUE(draft.ok()) << draft.error().message;
-  return draft.ok() ? draft.value() : Draft();
+  if (!draft.ok()) return {};
+  separate_ports(&draft.value());
+  return draft.value();
 }
 
 // What stands in the configuration for a compose file.

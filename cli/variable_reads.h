@@ -1,0 +1,16 @@
+// Finds the sources of the services of a draft, and of its test, and the environment variables that
+// they read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/init/draft.h"
+#include "cli/init/wiring.h"
+
+namespace filibuster::cli {
+
+// `folder` is that of the configuration; "": the current one.
+std::vector<init::Reader> variable_reads(const init::Draft& draft, const std::string& folder);
+
+}  // namespace filibuster::cli
