@@ -26,7 +26,8 @@ class MinimalSets {
   bool fail_without_newest(const std::vector<search::PlannedFault>& faults) const;
 
  private:
-  std::map<Fault, std::vector<std::vector<Fault>>> by_first_;  // a set is in an execution only with its first fault
+  std::map<Fault, std::vector<std::vector<Fault>>>
+      by_first_;  // a set is in an execution only with its first fault
   std::map<Fault, std::vector<uint32_t>> with_;
 };
 

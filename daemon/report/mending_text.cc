@@ -27,7 +27,8 @@ std::string numbers_of(const std::vector<Finding>& findings, const std::vector<s
 
 std::string mending_line(const Mending& mending, const std::string& of, const std::string& indent) {
   if (mending.empty()) return "";
-  return indent + "what would mend " + of + ": " + cut(redact(to_text(mending)), kMaxMending) + "\n";
+  return indent + "what would mend " + of + ": " + cut(redact(to_text(mending)), kMaxMending) +
+         "\n";
 }
 
 std::string mending_lines(const std::vector<Finding>& findings, const FailureCause& cause,
