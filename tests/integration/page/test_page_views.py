@@ -306,8 +306,16 @@ OFF = """await page.evaluate(() => {
   });"""
 
 
+def failed_anyway(summary):
+    """Faults at the last call came only with others, under which the test fails without them."""
+    test = summary["tests"][0]
+    for cell in test["matrix"]:
+        if cell[0] == len(test["calls"]) - 1:
+            cell[2:4], cell[11], cell[12] = [0, 0], 12, []
+
+
 def test_on_a_phone_nothing_is_off_the_screen_and_filters_are_folded(mesh):
-    seen = look(mesh, OPEN + "const out = {};" + "".join(show(view) + f"""
+    seen = look(changed(mesh, failed_anyway), OPEN + "const out = {};" + "".join(show(view) + f"""
         out.{view} = {OFF}""" for view in VIEWS) + """
         await page.evaluate("location.hash = ''");
         const search = page.locator("input[type=search]");

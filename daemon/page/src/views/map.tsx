@@ -89,7 +89,7 @@ export function Map_({ state }: { state: State }) {
         <p class="legend">
           <span class="key fails"><span class="mark">{"\u2717"}</span> 2 of 5: of five faults, two are part of a finding</span>
           <span class="key passes"><span class="mark">{"\u2713"}</span> 5: of five faults, none makes the test fail</span>
-          {edges.some((edge) => edge.failed === 0 && edge.anyway > 0) && <span class="key"><span class="mark">{"\u2248"}</span> 5: five faults came only with others, under which the test fails anyway</span>}
+          {edges.some((edge) => edge.failed === 0 && edge.anyway > 0) && <span class="key"><span class="mark">{"\u2248"}</span> 5: five came only with faults under which the test fails anyway</span>}
           <span class="key"><svg class="sample" width="26" height="8" aria-hidden="true"><line x1="0" x2="26" y1="4" y2="4" /></svg> no fault was tried</span>
         </p>
       )}
@@ -162,18 +162,19 @@ function Diagram({ edges, filter }: { edges: Edge[]; filter: string }) {
 }
 
 function Figures({ edges }: { edges: Edge[] }) {
+  const anyway = edges.some((edge) => edge.anyway > 0);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Calls between services, table">
       <table class="figures whole-words">
-        <caption>Faults count once for each RPC. Failed: a finding has the fault. Masked: executions with it as their newest fault passed, or are redundant. Failed anyway: it came only with other faults, under which the test fails without it.</caption>
-        <thead><tr><th scope="col">calls of</th><th scope="col">to</th><th scope="col">without faults</th><th scope="col">faults tried</th><th scope="col">failed</th><th scope="col">masked</th><th scope="col">failed anyway</th></tr></thead>
+        <caption>Faults count once for each RPC. Failed: a finding has the fault. Masked: executions with it as their newest fault passed, or are redundant.{anyway && " Failed anyway: it came only with other faults, under which the test fails without it."}</caption>
+        <thead><tr><th scope="col">calls of</th><th scope="col">to</th><th scope="col">without faults</th><th scope="col">faults tried</th><th scope="col">failed</th><th scope="col">masked</th>{anyway && <th scope="col">failed anyway</th>}</tr></thead>
         <tbody>
           {edges.map((edge) => (
             <tr>
               <th scope="row">{oneLine(edge.caller)}</th>
               <td><a href={`#view=matrix&service=${encodeURIComponent(edge.service)}`} onClick={(event) => toMatrix(event, edge.service)}>{oneLine(edge.service)}</a></td>
               <td class="number">{edge.calls}</td><td class="number">{edge.tried}</td>
-              <td class={`number ${edge.failed > 0 ? "failed" : ""}`}>{edge.failed > 0 ? `\u2717 ${edge.failed}` : 0}</td><td class="number">{edge.masked}</td><td class="number">{edge.anyway}</td>
+              <td class={`number ${edge.failed > 0 ? "failed" : ""}`}>{edge.failed > 0 ? `\u2717 ${edge.failed}` : 0}</td><td class="number">{edge.masked}</td>{anyway && <td class="number">{edge.anyway}</td>}
             </tr>
           ))}
         </tbody>
