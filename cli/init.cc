@@ -110,7 +110,7 @@ Result<init::Draft> draft_of(const InitOptions& options) {
 // Reads the sources of the services and of the test, and brings the services together by what these
 // read.
 void add_variables_of_sources(const std::string& folder, init::Draft* draft) {
-  const std::vector<init::Reader> readers = variable_reads(*draft, folder);
+  const std::vector<init::Reader> readers = variable_reads(folder, draft);
   init::learn_ports(readers, draft);
   if (draft->origin == init::Draft::Origin::kCompose) init::separate_ports(draft);
   init::wire(readers, variable_of_environment, draft);

@@ -72,8 +72,8 @@ Started started_by(const init::DraftService& service) {
 
 class Reading {
  public:
-  Reading(const init::Draft& draft, const std::string& folder)
-      : draft_(draft), here_(folder.empty() ? "." : folder) {}
+  Reading(const std::string& folder, init::Draft* draft)
+      : draft_(*draft), here_(folder.empty() ? "." : folder), files_(here_.string()) {}
 
   std::vector<init::Reader> run() {
     for (const init::DraftService& service : draft_.services) {
@@ -124,8 +124,7 @@ class Reading {
     one.reader.dot_env = variables_of({"", one.folder});
     one.reader.reads =
         init::variables_of_command("the command of '" + service.name + "'", service.command);
-    SourceFiles files(here_.string());
-    if (const auto found = files.of_program(started.words, (here_ / one.folder).string())) {
+    if (const auto found = files_.of_program(started.words, (here_ / one.folder).string())) {
       one.program.emplace();
       for (const auto& source : found->sources.files)
         one.program->insert(plain_path(fs::path(source->path).is_absolute()
@@ -177,7 +176,12 @@ class Reading {
     std::set<std::string> paths;
     size_t entries = 0;
     for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
-      if (++entries > kMaxEntries || paths.size() >= kMaxSources) break;
+      if (++entries > kMaxEntries || paths.size() >= kMaxSources) {
+        draft_.remarks.push_back(
+            "there are too many files here to look for all variables that are read: " +
+            std::to_string(paths.size()) + " sources were looked at");
+        break;
+      }
       const std::string name = at->path().filename().string();
       std::error_code unknown;
       if (at->is_directory(unknown)) {
@@ -219,8 +223,9 @@ class Reading {
     return out;
   }
 
-  const init::Draft& draft_;
+  init::Draft& draft_;
   const fs::path here_;
+  SourceFiles files_;
   std::vector<Service> services_;
   std::map<std::string, std::vector<init::VariableRead>> reads_;  // of each file
   std::set<std::string> tls_;                                     // files that serve it
@@ -228,8 +233,8 @@ class Reading {
 
 }  // namespace
 
-std::vector<init::Reader> variable_reads(const init::Draft& draft, const std::string& folder) {
-  return Reading(draft, folder).run();
+std::vector<init::Reader> variable_reads(const std::string& folder, init::Draft* draft) {
+  return Reading(folder, draft).run();
 }
 
 }  // namespace filibuster::cli

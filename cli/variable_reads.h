@@ -10,7 +10,8 @@
 
 namespace filibuster::cli {
 
-// `folder` is that of the configuration; "": the current one.
-std::vector<init::Reader> variable_reads(const init::Draft& draft, const std::string& folder);
+// `folder` is that of the configuration; "": the current one. A remark says where sources are left out
+// because there are too many.
+std::vector<init::Reader> variable_reads(const std::string& folder, init::Draft* draft);
 
 }  // namespace filibuster::cli

@@ -7,6 +7,7 @@
 #include "cli/init/container.h"
 #include "cli/init/own_ports.h"
 #include "cli/init/peers.h"
+#include "daemon/redact/redact.h"
 
 namespace filibuster::init {
 namespace {
@@ -152,22 +153,34 @@ class Wiring {
       if (env->contains(name) || set.contains(name)) continue;
       if (found.shared && set_for_some_.contains(name)) continue;  // those that read it have it
       const auto dot_env = reader.dot_env.find(name);
-      const bool has_value = dot_env != reader.dot_env.end();
+      const bool has_value = dot_env != reader.dot_env.end() && !dot_env->second.empty();
       const auto link = link_of(name, has_value ? std::optional(dot_env->second) : found.otherwise,
                                 has_value ? From::kFiles : From::kSource, reader.service, hosts);
-      if (link) {
+      const bool secret = has_value && redact_variable(name, dot_env->second) != dot_env->second;
+      if (link && (link->peer->free || !secret)) {
         (*env)[name] = link->value;
         if (link->host_only) host_only_[reader.service][name] = link->peer->name;
       } else if (has_value && gives_dot_env()) {
-        (*env)[name] = dot_env->second;
+        give(name, dot_env->second, env);
       } else if (!has_value && !environment_(name)) {
         unset(name, found, reader.service);
       }
     }
     if (!gives_dot_env()) return;
     for (const auto& [name, value] : reader.dot_env) {
-      if (service != nullptr && !reader.has_sources) env->emplace(name, value);
-      (env->contains(name) ? given_ : kept_).insert(name);
+      if (service != nullptr && !reader.has_sources && !env->contains(name)) give(name, value, env);
+      if (env->contains(name)) given_.insert(name);
+      kept_.insert(name);
+    }
+  }
+
+  // A variable of `.env`. A configuration is for a repository, and `.env` often is not.
+  void give(const std::string& name, const std::string& value,
+            std::map<std::string, std::string>* env) {
+    if (redact_variable(name, value) != value) {
+      secrets_.insert(name);
+    } else {
+      (*env)[name] = value;
     }
   }
 
@@ -264,10 +277,15 @@ class Wiring {
     if (lines.size() > kMost)
       draft_.remarks.push_back(std::to_string(lines.size() - kMost) +
                                " more variables are read and set by nothing");
-    std::string left;
+    std::string left, secrets;
     for (const std::string& name : kept_) {
-      if (!given_.contains(name)) left += (left.empty() ? "" : ", ") + name;
+      if (!given_.contains(name) && !secrets_.contains(name))
+        left += (left.empty() ? "" : ", ") + name;
     }
+    for (const std::string& name : secrets_) secrets += (secrets.empty() ? "" : ", ") + name;
+    if (!secrets.empty())
+      draft_.remarks.push_back("not copied from .env, since these look like secrets: " + secrets +
+                               "; export them before `filibuster run`");
     if (!left.empty())
       draft_.remarks.push_back(
           "no source that was found reads these variables of .env, and so no "
@@ -286,8 +304,8 @@ class Wiring {
   const Peer* general_ = nullptr;                                        // of a test's BASE_URL
   std::map<std::string, std::map<std::string, std::string>> host_only_;  // reader, variable -> peer
   std::map<std::string, Unset> unset_;
-  std::set<std::string> given_, kept_;  // variables of `.env`
-  std::set<std::string> set_for_some_;  // by the original files
+  std::set<std::string> given_, kept_, secrets_;  // variables of `.env`
+  std::set<std::string> set_for_some_;            // by the original files
 };
 
 }  // namespace

@@ -96,21 +96,33 @@ def test_what_nothing_sets_is_named_and_other_sources_are_not_read(tmp_path):
     assert again.returncode == 0 and "API_KEY" not in again.stderr, again
 
 
-def test_containers_are_led_to_each_other_by_what_their_sources_read(tmp_path):
+@pytest.mark.parametrize("below", ["", "deploy"])
+def test_containers_are_led_to_each_other_by_what_their_sources_read(tmp_path, below):
     """Compose says nothing of their addresses: the names of containers are defaults in the sources."""
     for name in ("web", "users"):
         (tmp_path / name).mkdir()
     write(tmp_path, web_IN_app_DOT_py="import os\nos.getenv('USERS', 'http://users:5000'); os.getenv('CACHE_HOST', 'cache')\n",
-          users_IN_app_DOT_py="import os\nos.getenv('USERS_PORT', '5000'); os.environ['CACHE_URL']\n",
-          compose_DOT_yaml="services:\n  web: {build: web, command: python app.py, ports: ['80:5000']}\n"
-                           "  users: {build: users, command: python app.py, expose: ['5000']}\n  cache: {image: redis}\n")
-    made = command("init", directory=tmp_path)
+          users_IN_app_DOT_py="import os\nos.getenv('USERS_PORT', '5000'); os.environ['CACHE_URL']\n")
+    (tmp_path / below).mkdir(exist_ok=True)
+    top = "../" if below else ""
+    (tmp_path / below / "compose.yaml").write_text(
+        f"services:\n  web: {{build: {top}web, command: python app.py, ports: ['80:5000']}}\n"
+        f"  users: {{build: {top}users, command: python app.py, expose: ['5000']}}\n  cache: {{image: redis}}\n")
+    made = command("init", "compose.yaml", directory=tmp_path / below)
     assert made.returncode == 0 and "'cache' keeps the port 6379, since only its host is told by CACHE_HOST of 'web'" in made.stderr, made
-    web, users, cache = configuration(tmp_path)["services"]
+    web, users, cache = configuration(tmp_path / below)["services"]
     assert web["env"] == {"CACHE_HOST": "127.0.0.1", "USERS": "http://127.0.0.1:${port:users}"} and web["ports"] == {"web": 5000}
     assert users["env"] == {"CACHE_URL": "redis://127.0.0.1:${port:cache}", "USERS_PORT": "${port:users}"} and "ports" not in users
     assert cache["ports"] == {"cache": 6379}
-    assert command("config", "check", directory=tmp_path).returncode == 0
+    assert command("config", "check", directory=tmp_path / below).returncode == 0
+
+
+def test_more_sources_than_are_read_are_said(tmp_path):
+    write(tmp_path, Procfile="web: ./web $PORT\n")
+    for number in range(4001):
+        (tmp_path / f"{number}.js").write_text("process.env.API_KEY")
+    made = command("init", directory=tmp_path)
+    assert made.returncode == 0 and "4000 sources were looked at" in made.stderr and "API_KEY is read by" in made.stderr, made
 
 
 def test_a_port_that_its_service_did_not_get_is_a_warning(tmp_path):

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/init/other_reads.h"
+
 namespace filibuster::init {
 namespace {
 
@@ -80,6 +82,21 @@ TEST(Reads, AreNoWritesRemarksOrOtherTexts) {
       {"a.rs", "if let Ok(a) = env::var(\"A_URL\") {}", "A_URL?"},
   };
   for (const Case& one : kCases) EXPECT_EQ(reads(one.file, one.text), one.right) << one.text;
+}
+
+TEST(Reads, AreThoseOfACommand) {
+  std::string names;
+  for (const VariableRead& read : variables_of_command(
+           "x", "./a $A_PORT ${B_URL:-http://b:1} ${port:c} $lower $$ $1 ${D_URL} $"))
+    names += read.name + "=" + read.otherwise.value_or("") + " ";
+  EXPECT_EQ(names, "A_PORT= B_URL=http://b:1 D_URL= ");
+}
+
+TEST(Reads, TellWhoServesTls) {
+  EXPECT_TRUE(serves_tls("https.createServer({key}, handle).listen(1)"));
+  EXPECT_TRUE(serves_tls("exec uvicorn a:app --ssl-keyfile k"));
+  EXPECT_FALSE(serves_tls("tls ? https.createServer(o) : http.createServer()"));
+  EXPECT_FALSE(serves_tls("http.createServer()"));
 }
 
 TEST(Reads, HaveTheirLines) {

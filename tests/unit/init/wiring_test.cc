@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/init/other_reads.h"
 #include "tests/unit/init/drafts.h"
 
 namespace filibuster::init {
@@ -69,12 +70,18 @@ TEST(Wiring, GivesWhatSourcesReadAndNamesTheRest) {
 
 TEST(Wiring, GivesTheVariablesOfDotEnvAsForemanDoes) {
   Draft draft = procfile("users: ./users $PORT\ngateway: ./gateway $PORT\nother: ./other\n");
-  Reader gateway = reader("gateway", "gateway.py", "os.environ['USERS_URL'], os.environ['KEY_ID']");
-  gateway.dot_env = {{"USERS_URL", "http://localhost:5000"}, {"KEY_ID", "7"}, {"ELSE", "8"}};
+  Reader gateway = reader("gateway", "gateway.py",
+                          "os.environ['USERS_URL'], os.environ['COLOR'], os.environ['API_TOKEN']");
+  gateway.dot_env = {{"USERS_URL", "http://localhost:5000"},
+                     {"COLOR", "red"},
+                     {"API_TOKEN", "t0ken"},
+                     {"ELSE", "8"}};
   Reader other{"other", {}, gateway.dot_env, false};
   const auto json = wired(&draft, {gateway});
   EXPECT_EQ(json["services"][1]["env"]["USERS_URL"], "http://localhost:${port:users}");
-  EXPECT_EQ(json["services"][1]["env"]["KEY_ID"], "7");
+  EXPECT_EQ(json["services"][1]["env"]["COLOR"], "red");
+  EXPECT_FALSE(json["services"][1]["env"].contains("API_TOKEN"));
+  EXPECT_NE(remarks_of(draft).find("look like secrets: API_TOKEN; export"), std::string::npos);
   EXPECT_FALSE(json["services"][1]["env"].contains("ELSE"));
   EXPECT_NE(remarks_of(draft).find("given them: ELSE\n"), std::string::npos) << remarks_of(draft);
   // A service whose sources were not found gets them all.
@@ -122,6 +129,49 @@ TEST(Wiring, TellsAServiceItsPortByTheVariableThatItReads) {
   EXPECT_FALSE(json["services"][0].contains("ports"));
   EXPECT_EQ(json["services"][1]["ports"]["user"], 8080);
   EXPECT_FALSE(json["services"][1].contains("env"));
+}
+
+TEST(Wiring, TakesWhatACommandReadsAsItsPort) {
+  Draft draft = procfile("checkings: uvicorn --port $CHECKING_PORT c:app\nweb: ./web $PORT\n");
+  Reader checkings{"checkings", variables_of_command("a", "$CHECKING_PORT"), {}, true};
+  checkings.dot_env = {{"CHECKING_PORT", "5600"}};
+  const auto json = wired(
+      &draft, {checkings, reader("web", "web.py", "os.getenv('CHECKS', 'http://localhost:5600')")});
+  EXPECT_EQ(json["services"][0]["env"]["CHECKING_PORT"], "${port:checkings}");
+  EXPECT_FALSE(json["services"][0].contains("ready"));
+  EXPECT_EQ(json["services"][1]["env"]["CHECKS"], "http://localhost:${port:checkings}");
+}
+
+TEST(Wiring, ReadsAPortBesideAHostOfThisMachine) {
+  const auto env_of = [](const std::string& host) {
+    Draft draft = procfile("users: ./users $PORT\nweb: ./web $PORT\n");
+    return wired(&draft, {reader("web", "web.py",
+                                 "os.getenv('BACK_HOST', '" + host +
+                                     "'), os.getenv('BACK_PORT', '5000')")})["services"][1]["env"];
+  };
+  EXPECT_EQ(env_of("localhost")["BACK_PORT"], "${port:users}");
+  EXPECT_FALSE(env_of("back.example.com").contains("BACK_PORT"));
+}
+
+TEST(Wiring, WritesHttpsForAServiceThatServesTls) {
+  Draft draft = procfile("pay: ./pay $PORT\nweb: ./web $PORT\n");
+  Reader pay = reader("pay", "pay.js", "");
+  pay.tls = true;
+  EXPECT_EQ(wired(&draft, {pay, reader("web", "web.py",
+                                       "os.environ['PAY_URL']")})["services"][1]["env"]["PAY_URL"],
+            "https://localhost:${port:pay}");
+}
+
+TEST(Wiring, LeavesAVariableOfSharedSourcesToThoseThatHaveIt) {
+  Draft draft = compose_of(
+      "services:\n  a: {build: ., command: ./a, ports: [8001], environment: {KEY_FILE: k}}\n"
+      "  b: {build: ., command: ./b, ports: [8002]}\n");
+  Reader a = reader("a", "c.py", "os.environ['KEY_FILE'], os.environ['CA_FILE']");
+  for (VariableRead& read : a.reads) read.shared = true;
+  Reader b = a;
+  b.service = "b";
+  wired(&draft, {a, b});
+  EXPECT_EQ(remarks_of(draft), "CA_FILE is read by c.py:1 and set by nothing\n");
 }
 
 TEST(Wiring, KnowsServicesOfPackagesByTheirDefaultPorts) {
