@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/explore/case_source.h"
+#include "daemon/explore/fault_places.h"
 #include "daemon/explore/suspects.h"
 #include "daemon/observe/observation.h"
 #include "daemon/search/search.h"
@@ -73,6 +74,9 @@ class Dispatcher {
   Result<Observation> observe(const ExecutionRecord& record, const UnstableRpcs& unstable,
                               const std::vector<NondeterminismRule>& masks);
 
+  // Those of all that was ever scheduled.
+  const FaultPlaces& places();
+
   const search::Search& search() const { return *search_; }
   KnownRpcs& known() { return known_; }
 
@@ -94,6 +98,7 @@ class Dispatcher {
   std::map<std::pair<Hash128, search::OutcomeId>, bool> suspect_;  // as rank_of() has found them
   std::unordered_map<Hash128, uint64_t, Hash128Hasher>
       sites_;  // by index, as site_of() has found them
+  FaultPlaces places_;
   Clock::time_point began_;
   uint64_t concluded_now_ = 0;  // executions since began_
   uint64_t scheduled_at_start_ = 0, decided_at_start_ = 0;

@@ -260,7 +260,7 @@ Result<void> SearchCases::tell_search(const Case& one, const Attempt& attempt) {
 
 void SearchCases::tell_execution(const Execution& execution) {
   const search::SearchCounts counts = state_.dispatcher->search().counts();
-  const search::Places places = state_.dispatcher->search().places();
+  const search::Places places = state_.dispatcher->places().counts();
   const Dispatcher::Estimate estimate = state_.dispatcher->estimate();
   std::vector<std::string> faults;
   for (const InjectedFault& fault : execution.faults) faults.push_back(to_line(fault));
