@@ -73,7 +73,9 @@ Started started_by(const init::DraftService& service) {
 class Reading {
  public:
   Reading(const std::string& folder, init::Draft* draft)
-      : draft_(*draft), here_(folder.empty() ? "." : folder), files_(here_.string()) {}
+      : draft_(*draft),
+        here_(folder.empty() ? fs::current_path() : fs::absolute(folder)),
+        files_(here_.string()) {}
 
   std::vector<init::Reader> run() {
     for (const init::DraftService& service : draft_.services) {
@@ -190,14 +192,12 @@ class Reading {
         if (foreign || at.depth() >= kMaxLevels) at.disable_recursion_pending();
         continue;
       }
-      if (!init::may_read_variables(name) || !at->is_regular_file(unknown) ||
-          at->file_size(unknown) > kMaxSource)
-        continue;
-      paths.insert(plain_path(at->path().lexically_relative(here_)));
+      if (init::may_read_variables(name) && at->is_regular_file(unknown))
+        paths.insert(plain_path(at->path().lexically_relative(here_)));
     }
     for (const std::string& path : paths) {
       if (analysis::is_test_or_generated(path) && !is_test_of_folder(path)) continue;
-      const auto text = read_file((here_ / path).string(), kMaxSource);
+      const auto text = read_file((here_ / path).string(), kMaxSource);  // an error if it is larger
       if (text.ok() && !utf8_error(text.value(), path)) {
         reads_[path] = init::variables_read(path, text.value());
         if (init::serves_tls(text.value())) tls_.insert(path);

@@ -7,7 +7,8 @@ namespace {
 
 // How lines begin that a person copies (daemon/report/).
 constexpr std::string_view kCopied[] = {
-    "run it again: ", "to go on: ", "to accept one for a while: ", "\"nondeterminism\": "};
+    "run it again: ",       "to go on: ",  "to accept one for a while: ",
+    "\"nondeterminism\": ", "\"hooks\": ", "\"restart\": "};
 constexpr size_t kTab = 8;           // columns
 constexpr size_t kLongestName = 16;  // of what stands in a column of its own before its text
 

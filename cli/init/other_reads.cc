@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 namespace filibuster::init {
 
@@ -61,6 +62,23 @@ std::vector<VariableRead> variables_of_command(const std::string& who, std::stri
     if (is_variable_name(read.name)) out.push_back(std::move(read));
   }
   return out;
+}
+
+bool serves_tls(std::string_view text) {
+  struct Row {
+    std::string_view tls, plain;
+  };
+  constexpr Row kRows[] = {{"https.createServer(", "http.createServer("},
+                           {"createSecureServer(", "http2.createServer("},
+                           {"ListenAndServeTLS(", "ListenAndServe("},
+                           {"HttpsServer.create(", "HttpServer.create("},
+                           {"ssl_keyfile=", ""},
+                           {"--ssl-keyfile", ""},
+                           {"--certfile", ""}};
+  return std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& row) {
+    return text.find(row.tls) != text.npos &&
+           (row.plain.empty() || text.find(row.plain) == text.npos);
+  });
 }
 
 }  // namespace filibuster::init

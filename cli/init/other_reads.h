@@ -1,5 +1,5 @@
 // Environment variables in what is no program: commands, and the settings of Spring, which reads the
-// environment for them.
+// environment for them. And what else is read there.
 #pragma once
 
 #include <string>
@@ -18,5 +18,8 @@ void reads_of_spring(const std::string& path, std::string_view text,
 
 // $NAME, ${NAME} and ${NAME:-default} in a command of the shell; `who` is shown in the place of a file.
 std::vector<VariableRead> variables_of_command(const std::string& who, std::string_view command);
+
+// Whether a source, or a command, makes a server that speaks TLS, and none that does not.
+bool serves_tls(std::string_view text);
 
 }  // namespace filibuster::init

@@ -71,10 +71,11 @@ bool is_reader(std::string_view name) {
 class ReadFinder {
  public:
   ReadFinder(const std::string& path, Language language, std::string_view text,
-             uint32_t lines_before, std::vector<VariableRead>* out)
+             uint32_t lines_before, int depth, std::vector<VariableRead>* out)
       : path_(path),
         language_(language),
         lines_before_(lines_before),
+        depth_(depth),
         tokens_(analysis::tokenize(text, language)),
         partner_(analysis::match_brackets(tokens_)),
         out_(*out) {}
@@ -101,6 +102,8 @@ class ReadFinder {
 
  private:
   static constexpr size_t kNone = SIZE_MAX;
+  static constexpr size_t kFarBefore = 40;  // tokens; a minified source is one line
+  static constexpr int kDeepest = 3;
 
   bool is(size_t at, std::string_view text) const {
     return at < tokens_.size() && tokens_[at].is(text);
@@ -131,6 +134,7 @@ class ReadFinder {
     if (token.text.find("env") == std::string_view::npos &&
         token.text.find("ENV") == std::string_view::npos)
       return;
+    if (depth_ == kDeepest) return;
     for (size_t open = token.text.find('{'); open != token.text.npos;) {
       size_t end = open + 1;
       for (int depth = 1; end < token.text.size(); ++end) {
@@ -140,7 +144,7 @@ class ReadFinder {
       const std::string_view before = token.text.substr(0, open);
       const auto lines = static_cast<uint32_t>(std::count(before.begin(), before.end(), '\n'));
       ReadFinder(path_, language_, token.text.substr(open + 1, end - open - 1),
-                 line(token) - 1 + lines, &out_)
+                 line(token) - 1 + lines, depth_ + 1, &out_)
           .run();
       open = token.text.find('{', end);
     }
@@ -258,7 +262,8 @@ class ReadFinder {
   void finished(VariableRead read, size_t begin, size_t end) {
     if (is(end + 1, "=")) return;  // it is written
     constexpr std::string_view kConditions[] = {"if", "elif", "unless", "while", "lookupenv"};
-    for (size_t i = begin + 1; i-- > 0 && tokens_[i].line == tokens_[begin].line;) {
+    const size_t first = begin > kFarBefore ? begin - kFarBefore : 0;
+    for (size_t i = begin + 1; i-- > first && tokens_[i].line == tokens_[begin].line;) {
       if (tokens_[i].word() && in_list(in_small(tokens_[i].text), kConditions)) read.needed = false;
       if (tokens_[i].first_in_line) break;
     }
@@ -321,7 +326,8 @@ class ReadFinder {
   // x := os.Getenv("X"); if x == "" { x = "d" }
   void later(size_t begin, size_t end, VariableRead* read) const {
     size_t at = begin;
-    while (at > 0 && !tokens_[at].first_in_line && !is(at, "=") && !is(at, ":=")) --at;
+    const size_t first = begin > kFarBefore ? begin - kFarBefore : 0;
+    while (at > first && !tokens_[at].first_in_line && !is(at, "=") && !is(at, ":=")) --at;
     if (at == 0 || !is_word(at - 1) || (!is(at, "=") && !is(at, ":="))) return;
     const std::string_view variable = tokens_[at - 1].text;
     constexpr size_t kFar = 120;  // tokens
@@ -350,6 +356,7 @@ class ReadFinder {
   const std::string& path_;
   Language language_;
   uint32_t lines_before_;
+  int depth_;  // of the text in which it reads: a text in a text in a source has 2
   std::vector<Token> tokens_;
   std::vector<uint32_t> partner_;
   std::vector<VariableRead>& out_;
@@ -375,26 +382,9 @@ std::vector<VariableRead> variables_read(const std::string& path, std::string_vi
   if (is_settings_of_spring(path)) {
     reads_of_spring(path, text, &out);
   } else if (const Language language = language_like(path); language != Language::kNone) {
-    ReadFinder(path, language, text, 0, &out).run();
+    ReadFinder(path, language, text, 0, 0, &out).run();
   }
   return out;
-}
-
-bool serves_tls(std::string_view text) {
-  struct Row {
-    std::string_view tls, plain;
-  };
-  constexpr Row kRows[] = {{"https.createServer(", "http.createServer("},
-                           {"createSecureServer(", "http2.createServer("},
-                           {"ListenAndServeTLS(", "ListenAndServe("},
-                           {"HttpsServer.create(", "HttpServer.create("},
-                           {"ssl_keyfile=", ""},
-                           {"--ssl-keyfile", ""},
-                           {"--certfile", ""}};
-  return std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& row) {
-    return text.find(row.tls) != text.npos &&
-           (row.plain.empty() || text.find(row.plain) == text.npos);
-  });
 }
 
 }  // namespace filibuster::init

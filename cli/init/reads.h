@@ -31,7 +31,4 @@ bool may_read_variables(std::string_view path);
 //   mustMapEnv(&address, "CART_ADDR")                        ${DB_HOST:localhost} (Spring)
 std::vector<VariableRead> variables_read(const std::string& path, std::string_view text);
 
-// Whether a source, or a command, makes a server that speaks TLS, and none that does not.
-bool serves_tls(std::string_view text);
-
 }  // namespace filibuster::init

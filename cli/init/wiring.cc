@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/init/container.h"
+#include "cli/init/other_reads.h"
 #include "cli/init/own_ports.h"
 #include "cli/init/peers.h"
 #include "daemon/redact/redact.h"

@@ -50,6 +50,8 @@ enum RpcFlags : uint16_t {
   kRpcSealed = 1u << 11,  // Protocol::kSealed
   // Its cause is not known, and might be, had no request of its process been given up before in this execution.
   kRpcAfterGivingUp = 1u << 12,
+  // No request that was seen led to it: the runtime says so, or its call site calls while no request is open.
+  kRpcBackground = 1u << 13,
 };
 inline Protocol protocol_of(uint16_t rpc_flags) {
   if ((rpc_flags & kRpcRedis) != 0) return Protocol::kRedis;

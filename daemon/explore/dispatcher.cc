@@ -39,6 +39,7 @@ Result<std::unique_ptr<Dispatcher>> Dispatcher::open(const Config& config,
   auto resumed = search::Search::resume(out->options(), store);
   if (!resumed) return resumed.error();
   out->search_.emplace(std::move(resumed).value());
+  out->places_.see(*out->search_, &out->known_);
   return out;
 }
 
@@ -171,6 +172,7 @@ Result<std::vector<Case>> Dispatcher::ahead(size_t most, const search::Reach& re
 Result<void> Dispatcher::conclude(search::AbstractId id, std::span<const search::ObservedRpc> rpcs,
                                   bool passed) {
   ++concluded_now_;
+  places_.ran(search_->describe(id), &known_);
   if (auto done = search_->executed(id, rpcs); !done || !passed) return done;
   return look_for_attempts(id, rpcs);
 }
@@ -230,11 +232,13 @@ bool Dispatcher::is_full() const {
 
 Result<void> Dispatcher::take_over(search::AbstractId id,
                                    std::span<const search::ObservedRpc> rpcs) {
+  places_.ran(search_->describe(id), &known_);
   return search_->executed(id, rpcs);
 }
 
 Result<void> Dispatcher::abandon(search::AbstractId id, std::string_view reason) {
   ++concluded_now_;
+  places_.ran(search_->describe(id), &known_);
   return search_->abandoned(id, reason);
 }
 
@@ -254,8 +258,14 @@ Result<void> Dispatcher::begin_anew() {
   auto anew = search::Search::resume(options(), store_);
   if (!anew) return anew.error();
   search_.emplace(std::move(anew).value());
+  places_ = {};
   scheduled_at_start_ = decided_at_start_ = 0;
   return {};
+}
+
+const FaultPlaces& Dispatcher::places() {
+  places_.see(*search_, &known_);
+  return places_;
 }
 
 void Dispatcher::start_clock() {

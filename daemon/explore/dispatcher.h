@@ -17,6 +17,7 @@
 
 #include "daemon/explore/case_source.h"
 #include "daemon/explore/early_attempts.h"
+#include "daemon/explore/fault_places.h"
 #include "daemon/explore/suspects.h"
 #include "daemon/observe/observation.h"
 #include "daemon/search/search.h"
@@ -84,6 +85,9 @@ class Dispatcher {
   Result<Observation> observe(const ExecutionRecord& record, const UnstableRpcs& unstable,
                               const std::vector<NondeterminismRule>& masks);
 
+  // Those of all that was ever scheduled.
+  const FaultPlaces& places();
+
   const search::Search& search() const { return *search_; }
   // Executions that the search has not come to.
   const std::vector<EarlyAttempts::Ahead>& early() const { return early_.ahead(); }
@@ -114,6 +118,7 @@ class Dispatcher {
   std::map<std::pair<Hash128, search::OutcomeId>, bool> suspect_;  // as rank_of() has found them
   std::unordered_map<Hash128, uint64_t, Hash128Hasher>
       sites_;  // by index, as site_of() has found them
+  FaultPlaces places_;
   Clock::time_point began_;
   uint64_t concluded_now_ = 0;  // executions since began_
   uint64_t scheduled_at_start_ = 0, decided_at_start_ = 0;

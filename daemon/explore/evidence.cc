@@ -176,6 +176,11 @@ void Evidence::comes_again(const std::string& rpc) {
   ledger_.forget(redact(rpc));
 }
 
+Result<void> Evidence::came_once(const std::string& rpc, const std::string& reason) {
+  ledger_.came_once(rpc, reason);
+  return store_->save(Saved::kRpcs, ledger_.to_json());
+}
+
 std::string Evidence::no_rpc_hint() const {
   std::string out;
   for (const std::string& text : obstacles_) out += "\n  - " + text;
@@ -223,6 +228,9 @@ void Evidence::note_unmatched_rules() {
 void Evidence::tell(TestReport* report) {
   for (const auto& [what, reason] : not_applicable_) report->skipped.push_back({what, reason});
   for (const auto& [rpc, reason] : left_out_) report->without_cause.push_back(rpc + ": " + reason);
+  for (const auto& [rpc, reason] : ledger_.only_once()) {
+    if (!left_out_.contains(rpc)) report->without_cause.push_back(rpc + ": " + reason);
+  }
   for (const std::string& call : late_calls_) {
     const bool in_time =
         std::any_of(report->reference.begin(), report->reference.end(),

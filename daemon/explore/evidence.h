@@ -52,6 +52,10 @@ class Evidence {
   void had_no_conclusion(const std::string& rpc) { ledger_.unconcluded(rpc); }
   void did_not_come(const std::string& rpc) { ledger_.did_not_come(rpc); }
   void comes_again(const std::string& rpc);
+  // An execution without faults has made `rpc`, and the one by which all others are planned has not.
+  Result<void> came_once(const std::string& rpc, const std::string& reason);
+  bool is_known(const std::string& rpc) const { return ledger_.knows(rpc); }
+  bool gets_faults(const std::string& rpc) const { return ledger_.gets_faults(rpc); }
 
   const std::map<std::string, std::string>& left_out() const { return left_out_; }
   void leave_out(const std::string& rpc, const std::string& reason) { left_out_[rpc] = reason; }

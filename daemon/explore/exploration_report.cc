@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/explore/kept_state.h"
 #include "daemon/explore/report_builder.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/text.h"
@@ -82,8 +83,11 @@ void add_notes(const ExplorationState& state, TestReport* report) {
         "answers that vary as a whole count by their status alone: the reduction does not see what "
         "their callers make of other answers with that status (--reduce off does)");
   }
-  if (any_varies([](const Variation& one) { return one.comes_and_goes; }))
-    report->notes.push_back("RPCs that come in some executions only: " + std::string(kFreshStart));
+  const bool is_told =
+      std::any_of(report->notes.begin(), report->notes.end(),
+                  [](const std::string& note) { return note.starts_with(kComeInSome); });
+  if (!is_told && any_varies([](const Variation& one) { return one.comes_and_goes; }))
+    report->notes.push_back(std::string(kComeInSome) + std::string(kFreshStart));
   if (report->damaged_fields > 0)
     report->notes.push_back(damaged_fields_text(report->damaged_fields));
   if (state.config.reduce == Reduction::kOff) report->notes.push_back("reduction (ESR) was off");

@@ -167,7 +167,7 @@ Result<void> FindingsBook::tell(const Execution& failure,
                  {"first", first},
                  {"id", finding.id},
                  {"accepted", accepted},
-                 {"headline", (accepted ? "accepted: " : "") + news_line(finding)},
+                 {"headline", (accepted ? "accepted: " : "") + to_line(finding)},
                  {"text", to_text(finding)},
                  {"counterexample", known.counterexample}});
   return {};

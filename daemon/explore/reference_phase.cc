@@ -46,6 +46,13 @@ Result<ReferencePhase::End> ReferencePhase::repeat(size_t count) {
   return End::kSettled;
 }
 
+std::vector<const ExecutionRecord*> ReferencePhase::all() const {
+  std::vector<const ExecutionRecord*> out;
+  for (const ExecutionRecord& record : earlier_) out.push_back(&record);
+  for (const ExecutionResult& run : runs_) out.push_back(&run.record);
+  return out;
+}
+
 Nondeterminism ReferencePhase::compare() const {
   std::vector<const ExecutionRecord*> records;
   for (const ExecutionResult& run : runs_) records.push_back(&run.record);
@@ -87,6 +94,7 @@ Result<ReferencePhase::End> ReferencePhase::settle() {
       why_ = masked.error().message;
       return End::kNotComparable;
     }
+    for (ExecutionResult& run : runs_) earlier_.push_back(std::move(run.record));
     runs_.clear();
     auto again = repeat(options_.executions);
     if (!again || again.value() != End::kSettled) return again;

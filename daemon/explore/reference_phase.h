@@ -43,6 +43,8 @@ class ReferencePhase {
 
   // Of the last comparison, all of them with the same masks.
   const std::vector<ExecutionResult>& runs() const { return runs_; }
+  // Of all comparisons, in the order in which they came.
+  std::vector<const ExecutionRecord*> all() const;
   // What the test takes: the last execution of the first comparison, since the first one of all pays for what is loaded once.
   double seconds() const { return seconds_; }
   const std::string& why() const { return why_; }
@@ -53,6 +55,7 @@ class ReferencePhase {
 
   const Options options_;
   std::vector<ExecutionResult> runs_;
+  std::vector<ExecutionRecord> earlier_;  // those before them
   double seconds_ = 0;
   std::string why_;
 };

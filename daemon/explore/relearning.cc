@@ -252,10 +252,8 @@ Result<Flow> Relearning::begin_anew_with(const Varied& varied) {
 
   if (auto masked = state_.varies.mask_further(varied.rules); !masked) return masked.error();
   state_.varies.add(varied.unstable);
-  for (const Variation& variation : varied.variations) {
-    state_.varies.add(variation);
-    state_.session.warn(to_line(variation));
-  }
+  for (const Variation& variation : varied.variations) state_.varies.add(variation);
+  for (const std::string& line : summary_of(varied.variations)) state_.session.warn(line);
   if (auto begun = state_.dispatcher->begin_anew(); !begun) return begun.error();
   if (auto allowed = mutations_.allow_all(); !allowed) return allowed.error();
   if (auto saved = state_.varies.save(); !saved) return saved.error();

@@ -1,7 +1,6 @@
 // What came of each RPC with each of its faults, and what the time did not suffice for.
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <unordered_map>
 
 #include "core/index/stable_identity.h"
@@ -27,46 +26,32 @@ struct Tally {
 };
 
 // What is left, by place.
-class LeftPlaces {
- public:
-  void add(const InjectedFault& newest, size_t faults, AbstractState state) {
-    LeftPlace& place = at(newest);
-    if (state != AbstractState::kOpen) {
-      place.tried = place.tried || state != AbstractState::kLeftOut;
-    } else if (faults > 1) {
-      ++(faults == 2 ? place.pairs : place.more);
-    } else {
-      auto known = std::find_if(place.singles.begin(), place.singles.end(),
-                                [&](const auto& one) { return one.fault == newest.fault; });
-      if (known == place.singles.end())
-        known = place.singles.insert(known, LeftPlace::Single{newest.fault, 0});
-      ++known->executions;
-    }
+void add_left(const InjectedFault& newest, size_t faults, LeftPlace* place) {
+  if (faults > 1) {
+    ++(faults == 2 ? place->pairs : place->more);
+    return;
   }
+  auto known = std::find_if(place->singles.begin(), place->singles.end(),
+                            [&](const auto& one) { return one.fault == newest.fault; });
+  if (known == place->singles.end())
+    known = place->singles.insert(known, LeftPlace::Single{newest.fault, 0});
+  ++known->executions;
+}
 
-  void put_into(TestReport* report) {
-    report->places.known = places_.size();
-    for (LeftPlace& place : places_) {
-      report->places.tried += place.tried ? 1 : 0;
-      if (!place.singles.empty() || place.pairs + place.more > 0)
-        report->left_places.push_back(std::move(place));
-    }
-    std::stable_sort(report->left_places.begin(), report->left_places.end(),
-                     [](const LeftPlace& a, const LeftPlace& b) { return !a.tried && b.tried; });
+// By the number of the place.
+void put_left(const FaultPlaces& places, std::map<size_t, LeftPlace> left, TestReport* report) {
+  report->places = places.counts();
+  for (auto& [number, row] : left) {
+    const FaultPlaces::Place& place = places.all()[number];
+    row.caller = place.caller;
+    row.service = place.service;
+    row.call_site = place.call_site;
+    row.tried = place.tried;
+    report->left_places.push_back(std::move(row));
   }
-
- private:
-  LeftPlace& at(const InjectedFault& newest) {
-    const auto [known, added] = numbers_.emplace(
-        std::tuple(newest.caller, newest.service, newest.call_site), places_.size());
-    if (added)
-      places_.push_back({newest.caller, newest.service, newest.call_site, false, {}, 0, 0});
-    return places_[known->second];
-  }
-
-  std::vector<LeftPlace> places_;
-  std::map<std::tuple<std::string, std::string, std::string>, size_t> numbers_;
-};
+  std::stable_sort(report->left_places.begin(), report->left_places.end(),
+                   [](const LeftPlace& a, const LeftPlace& b) { return !a.tried && b.tried; });
+}
 
 void note_first(std::optional<search::AbstractId>* place, search::AbstractId id) {
   if (!*place) *place = id;
@@ -98,11 +83,13 @@ void ReportBuilder::add_cases(const std::string& left_because, TestReport* out) 
     }
     return known->second ? &tallies[*known->second] : nullptr;
   };
-  LeftPlaces left_places;
+  FaultPlaces places = from_.dispatcher.places();
+  std::map<size_t, LeftPlace> left_places;
   from_.dispatcher.search().each_scheduled([&](const search::Search::Scheduled& one) {
     Tally* tally = tally_of(one.newest);
     if (tally == nullptr) return;
-    left_places.add(tally->fault, one.faults, one.state);
+    if (one.state == AbstractState::kOpen)
+      add_left(tally->fault, one.faults, &left_places[places.add(tally->fault)]);
     if (one.faults == 1 && !tally->alone) {
       tally->alone = one.id;
       tally->alone_state = one.state;
@@ -136,14 +123,13 @@ void ReportBuilder::add_cases(const std::string& left_because, TestReport* out) 
   for (const EarlyAttempts::Ahead& early : from_.dispatcher.early()) {
     Tally* tally = tally_of(early.faults.back());
     if (tally == nullptr) continue;
-    left_places.add(tally->fault, early.faults.size(), AbstractState::kExecuted);
     ++tally->row.executions;
     if (const EndedExecution* ended = from_.ended.find(early.id))
       tally->row.seconds += ended->seconds;
     note_first(from_.findings.failure(early.id) != nullptr ? &tally->failed : &tally->passed,
                early.id);
   }
-  left_places.put_into(out);
+  put_left(places, std::move(left_places), out);
 
   std::map<std::string, std::vector<std::string>> findings;  // case -> findings that have its fault
   for (const Finding& finding : report.findings) {

@@ -342,7 +342,7 @@ Result<Observation> SearchCases::learn_and_observe(const ExecutionRecord& record
 
 void SearchCases::tell_execution(const Execution& execution) {
   const search::SearchCounts counts = state_.dispatcher->counts();
-  const search::Places places = state_.dispatcher->search().places();
+  const search::Places places = state_.dispatcher->places().counts();
   const Dispatcher::Estimate estimate = state_.dispatcher->estimate();
   std::vector<std::string> faults;
   for (const InjectedFault& fault : execution.faults) faults.push_back(to_line(fault));

@@ -5,11 +5,13 @@
 
 #include "daemon/observe/observation.h"
 #include "daemon/report/variation.h"
+#include "daemon/report/words.h"
 
 namespace filibuster {
 namespace {
 
-constexpr size_t kTold = 20;  // variations shown as warnings; the report has all of them
+constexpr size_t kTold =
+    20;  // RPCs without faults that a warning names; the report has all of them
 
 constexpr char kFirst[] = "the reference execution";
 constexpr char kRepetition[] = "the reference execution passed once; its repetition";
@@ -79,7 +81,7 @@ Result<Flow> SearchReference::run() {
     if (!compared || compared.value() == Flow::kStopped) return compared;
     if (anew) return run();
   } else if (state_.config.bounds.reference_executions > 1) {
-    tell_variations();
+    for (const std::string& line : summary_of(varies.variations())) state_.session.warn(line);
     if (auto stored = varies.save(); !stored) return stored.error();
   }
   const std::vector<ExecutionResult>& runs = executions.runs();
@@ -89,7 +91,9 @@ Result<Flow> SearchReference::run() {
   if (auto kept = varies.keep_appearances(); !kept) return kept.error();
   if (auto closed = state_.drifts.as_before(runs.back().record.execution); !closed)
     return closed.error();
-  return goes_on(begin_with(runs[resumed ? 0 : varies.reference_to_take(runs)]));
+  if (auto begun = begin_with(runs[resumed ? 0 : varies.reference_to_take(runs)]); !begun)
+    return begun.error();
+  return goes_on(resumed ? Result<void>() : tell_kept_state(executions.all()));
 }
 
 Result<Flow> SearchReference::compare_with_kept(ReferencePhase* phase, bool* anew) {
@@ -112,14 +116,31 @@ Result<Flow> SearchReference::compare_with_kept(ReferencePhase* phase, bool* ane
   return goes_on(stored_.begin_anew(why.value()));
 }
 
-void SearchReference::tell_variations() {
-  const std::vector<Variation>& variations = state_.varies.variations();
-  for (size_t i = 0; i < variations.size() && i < kTold; ++i)
-    state_.session.warn(to_line(variations[i]));
-  if (variations.size() > kTold) {
-    state_.session.warn(std::to_string(variations.size() - kTold) +
-                        " more things vary between executions without faults: see the report");
+Result<void> SearchReference::tell_kept_state(const Records& runs) {
+  if (runs.size() < 2) return {};
+  std::vector<CallOfSome> once;
+  std::vector<std::string> again;
+  for (CallOfSome& call :
+       calls_of_some(runs, state_.config, state_.varies.masks(), state_.varies.unstable())) {
+    if (!state_.evidence.is_known(call.rpc)) {
+      if (auto noted = state_.evidence.came_once(call.rpc, why_not_planned(call, runs.size()));
+          !noted)
+        return noted;
+    }
+    if (call.in_runs.size() > 1) again.push_back(call.rpc);
+    if (call.in_runs.size() == 1 && !state_.evidence.gets_faults(call.rpc))
+      once.push_back(std::move(call));
   }
+  if (!again.empty()) {
+    state_.session.warn(
+        counted(again.size(), "call comes", "calls come") +
+        " in some of the executions without faults only, and faults are tried where " +
+        (again.size() == 1 ? "it comes" : "they come") + " (" + first_of(again) + ")");
+  }
+  if (once.empty()) return {};
+  state_.session.warn(kept_state_warning(once, runs, state_.config));
+  state_.evidence.note(kept_state_note(once, runs, state_.config));
+  return {};
 }
 
 Result<Flow> SearchReference::begin_faults() {

@@ -6,6 +6,7 @@
 
 #include "daemon/explore/executor.h"
 #include "daemon/explore/exploration.h"
+#include "daemon/explore/kept_state.h"
 #include "daemon/explore/reference_phase.h"
 #include "daemon/explore/sent_mutations.h"
 #include "daemon/explore/stored_search.h"
@@ -35,7 +36,8 @@ class SearchReference {
   Result<bool> accept(const Attempt& attempt, const std::string& which);
   // `*anew`: the application is another one, and the search was opened anew.
   Result<Flow> compare_with_kept(ReferencePhase* phase, bool* anew);
-  void tell_variations();
+  // Calls that come in some of the executions without faults only. The reference execution of the search is known.
+  Result<void> tell_kept_state(const Records& runs);
   // The record is what the search begins with.
   Result<void> begin_with(const ExecutionResult& result);
   void tell_why_no_faults(const std::vector<RpcRecord>& rpcs);

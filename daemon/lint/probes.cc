@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/http2/frame.h"
+#include "daemon/report/unknown_cause.h"
 
 namespace filibuster::lint {
 namespace {
@@ -16,7 +17,7 @@ const RpcRecord* find(const ExecutionRecord& record, Hash128 index) {
 }  // namespace
 
 std::string obstacle_to_probe(const RpcRecord& rpc) {
-  if (rpc.cause == Cause::kNone) return "its cause is not known";
+  if (rpc.cause == Cause::kNone) return why_cause_not_known(rpc);
   if ((rpc.flags & kRpcPreliminary) != 0)
     return "its index stayed preliminary: the request body did not end";
   return "";

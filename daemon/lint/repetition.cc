@@ -177,10 +177,13 @@ std::vector<Finding> unknown_causes(const RecordView& view) {
     Finding finding;
     finding.lint = Lint::kUnknownCause;
     finding.severity = row_of(finding.lint).severity;
-    finding.text = "which incoming request made " + caller_of(first) + " send " +
-                   request_text(first) + " is not known (" +
-                   counted(site.size(), "request", "requests") +
-                   "): such requests are never faulted";
+    const std::string requests = counted(site.size(), "request", "requests");
+    finding.text =
+        (first.flags & kRpcBackground) != 0
+            ? "a background task of " + caller_of(first) + " sends " + request_text(first) + " (" +
+                  requests + "), which no request has led to: such requests are never faulted"
+            : "which incoming request made " + caller_of(first) + " send " + request_text(first) +
+                  " is not known (" + requests + "): such requests are never faulted";
     finding.calls = {describe_call(first)};
     out.push_back(std::move(finding));
   }

@@ -18,10 +18,10 @@ struct SearchCounts {
   uint64_t left_out = 0;      // an RPC that comes and goes by itself did not come for them
 };
 
-// Places are call sites, each with the service that it calls.
+// Places are call sites, each with the service that it calls, where a fault is or was to be injected.
 struct Places {
   uint64_t known = 0;
-  uint64_t tried = 0;  // have had a fault
+  uint64_t tried = 0;  // an execution with a fault there has run
 };
 
 // Seconds on a processor of this process (a resumed search begins at 0), without the journal's writes.

@@ -440,21 +440,13 @@ class Finder {
     });
   }
 
-  // The executions came one after the other, so that what the first one has kept or left behind is there for the others.
-  std::string why_sometimes(const std::set<size_t>& in_runs) const {
-    const bool in_first = in_runs.contains(0);
-    if (in_first && in_runs.size() == 1) return std::string(kKept);
-    if (!in_first && in_runs.size() == runs_.size() - 1) return std::string(kGrows);
-    return std::string(kComesAndGoes);
-  }
-
   void missing(const RpcRecord& rpc, const std::set<size_t>& in_runs) {
     const std::string call = describe_rpc(rpc, rules_);
     const std::string what = is_in_all(call)
                                  ? "comes more often in " + std::to_string(in_runs.size()) +
                                        " of " + std::to_string(runs_.size()) + " executions"
                                  : seen_in(in_runs.size(), runs_.size());
-    const std::string why = why_sometimes(in_runs);
+    const std::string why(why_sometimes(in_runs, runs_.size()));
     out_.variations.push_back({call, what, Effect::kNotFaulted, why, "", true});
     out_.unstable.add_index(rpc.index, what + ": " + why);
     // If every RPC of its kind is missing in some run, RPCs of the kind with other paths come and go, too.
@@ -537,6 +529,14 @@ void leave_out(const NondeterminismRule& rule, const std::string& reason, Unstab
     kind.failed = failed;
     if (!rule.response.empty()) out->add(kind);
   }
+}
+
+// The executions came one after the other, so that what the first one has kept or left behind is there for the others.
+std::string_view why_sometimes(const std::set<size_t>& in_runs, size_t executions) {
+  const bool in_first = in_runs.contains(0);
+  if (in_first && in_runs.size() == 1) return kKept;
+  if (!in_first && in_runs.size() == executions - 1) return kGrows;
+  return kComesAndGoes;
 }
 
 std::string seen_in(size_t times, size_t executions) {

@@ -13,6 +13,7 @@
 // apart.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,8 @@ inline constexpr std::string_view kGrows =
     "the first execution does not make it: does a state grow (a counter, a queue)?";
 inline constexpr std::string_view kComesAndGoes =
     "it comes and goes: is an answer kept for a time, or does a state grow?";
+// That of an RPC that these of the executions without faults make, numbered from 0.
+std::string_view why_sometimes(const std::set<size_t>& in_runs, size_t executions);
 // "seen in 2 of 9 executions"
 std::string seen_in(size_t times, size_t executions);
 

@@ -15,6 +15,7 @@
 #include "daemon/observe/rpc_matching.h"
 #include "daemon/observe/stable_identities.h"
 #include "daemon/report/finding_text.h"
+#include "daemon/report/unknown_cause.h"
 
 namespace filibuster {
 namespace {
@@ -173,16 +174,6 @@ std::string describe_rpc(const RpcRecord& rpc, const std::vector<NondeterminismR
   return caller_of(rpc) + " -> " + rpc.service + " " + call_name(rpc, path);
 }
 
-namespace {
-
-// Of an RPC whose own cause is not known.
-std::string why_not_known(const RpcRecord& rpc) {
-  return std::string((rpc.flags & kRpcAfterGivingUp) != 0 ? kNotKnownAfterGivingUp
-                                                          : kCauseNotKnown);
-}
-
-}  // namespace
-
 FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_known) {
   FaultChoice choice;
   // What happens at the attempts of this call is planned already, whatever their indexes.
@@ -201,8 +192,7 @@ FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_
   faults.erase(other, faults.end());
   if (faults.empty()) return choice;
   if (!root_known) {
-    choice.left_out = rpc.cause == Cause::kNone ? why_not_known(rpc)
-                                                : "caused by an RPC whose own cause is not known";
+    choice.left_out = why_root_not_known(rpc);
   } else if ((rpc.flags & kRpcPreliminary) != 0 && !rpc.injected) {
     choice.left_out = kStayedPreliminary;
   } else {
@@ -275,7 +265,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     // An RPC without a known cause (a heartbeat) comes at any time: in a group of ESR it would make
     // every execution differ.
     if (!known) {
-      out.left_out.emplace(described, why_not_known(rpc));
+      out.left_out.emplace(described, why_root_not_known(rpc));
       continue;
     }
     const SearchNames::Name name = names.of(rpc, described);

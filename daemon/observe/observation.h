@@ -48,9 +48,6 @@ bool may_be_same(std::string_view one, std::string_view other);
 // "users -> bookings GET /bookings/1"; "... GET /bookings/*" where `masks` leave that segment out.
 std::string describe_rpc(const RpcRecord& rpc, const std::vector<NondeterminismRule>& masks = {});
 
-inline constexpr std::string_view kCauseNotKnown = "its cause is not known";
-inline constexpr std::string_view kNotKnownAfterGivingUp =
-    "its cause is not known: a client had given up a request before, whose handler may go on";
 inline constexpr std::string_view kLateCall =
     "made when its execution was over, so it got no fault; let the test wait for what it causes";
 inline constexpr std::string_view kStayedPreliminary =
@@ -60,7 +57,8 @@ inline constexpr std::string_view kStayedPreliminary =
 struct FaultChoice {
   std::vector<FaultSpec> faults;
   std::vector<FaultSpec> not_applicable;  // configured here, but for another protocol
-  std::string left_out;  // kCauseNotKnown, ...; empty: it is faulted, or no rule has a fault for it
+  std::string
+      left_out;  // kStayedPreliminary, ...; empty: it is faulted, or no rule has a fault for it
 };
 FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_known);
 

@@ -371,16 +371,13 @@ std::string fault_text(const InjectedFault& fault) {
 }
 
 std::string to_text(const Finding& finding) {
-  return "test \"" + finding.minimal_execution.test + "\": " + headline(finding) + "\n" +
+  return "test \"" + finding.minimal_execution.test + "\": " + own_headline(finding) + "\n" +
+         beside_own_words(finding.minimal_execution, "  ") +
          finding_text(finding, CallStacks(),
                       mending_line(finding.minimal_execution.mending, "it", "  "), "  ");
 }
 
 std::string to_line(const Finding& finding) {
-  return what_fails(finding.minimal_execution) + under_faults(finding);
-}
-
-std::string news_line(const Finding& finding) {
   const std::string words = in_its_own_words(finding.minimal_execution);
   return (words.empty() ? what_fails(finding.minimal_execution) : words) + under_faults(finding);
 }
@@ -404,7 +401,7 @@ std::string findings_text(const TestReport& test) {
   for (size_t i = kMaxWhole; i < std::min(causes.size(), kMaxWhole + kMaxLines); ++i) {
     const std::vector<size_t>& sets = causes[i].findings;
     const Finding& first = test.findings[sets.front()];
-    out += "  " + title(first) + news_line(first) +
+    out += "  " + title(first) + to_line(first) +
            (sets.size() > 1 ? ", and under " + counted(sets.size() - 1, "other set of faults",
                                                        "other sets of faults")
                             : "") +

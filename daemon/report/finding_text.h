@@ -23,10 +23,9 @@ std::string headline(const Finding& finding);
 std::string standing_text(const Finding& finding);
 // One finding for a person: faults, call sites, service path, output, replay command.
 std::string to_text(const Finding& finding);
-// One finding in one line: "the test fails (exit status 1) under users -> bookings GET /x: refused".
+// One finding in one line, in the test's own words where its output has any: "test_shop.py::test_order fails: assert 500 == 200 under
+// users -> bookings GET /x: refused", else "the test fails (exit status 1) under ...".
 std::string to_line(const Finding& finding);
-// The same in the test's own words, where its output has any: "test_shop.py::test_order fails: assert 500 == 200 under ...".
-std::string news_line(const Finding& finding);
 
 // Findings of one cause stand together: the first is told whole, the others with their faults. A call site is the first frame that tells it from the other call sites of the test,
 // then the helper that makes the call.

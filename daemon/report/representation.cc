@@ -36,7 +36,8 @@ constexpr FlagRow kFlagTags[] = {{kRpcEntry, "formed on arrival"},
                                  {kRpcRedis, "Redis"},
                                  {kRpcEncrypted, "TLS"},
                                  {kRpcSealed, "not decrypted"},
-                                 {kRpcAfterGivingUp, "after a client gave up"}};
+                                 {kRpcAfterGivingUp, "after a client gave up"},
+                                 {kRpcBackground, "by a background task"}};
 
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {
   std::string out;

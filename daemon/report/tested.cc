@@ -14,11 +14,12 @@ std::string rpc_count(size_t number) {
   return std::to_string(number) + (number == 1 ? " RPC" : " RPCs");
 }
 
-// The reasons, the most frequent first. If there are many, only the first are named.
+// The reasons, the most frequent first. If there are many, only the first are named. What stands behind a colon is for the list
+// of these RPCs.
 std::string reasons_text(const std::map<std::string, std::string>& untested) {
   constexpr size_t kShown = 3;
   std::map<std::string, size_t> times;
-  for (const auto& [rpc, reason] : untested) ++times[reason];
+  for (const auto& [rpc, reason] : untested) ++times[reason.substr(0, reason.find(": "))];
   if (times.size() == 1) return times.begin()->first;
   std::vector<std::pair<size_t, std::string>> most;
   for (const auto& [reason, number] : times) most.emplace_back(number, reason);
@@ -66,6 +67,19 @@ void RpcLedger::leave_out(const std::string& rpc, const std::string& reason) {
   if (left_out_.size() < kMaxRpcs) left_out_.emplace(redact(rpc), redact(reason));
 }
 
+void RpcLedger::came_once(const std::string& rpc, const std::string& reason) {
+  if (once_.size() < kMaxRpcs) once_.emplace(redact(rpc), redact(reason));
+}
+
+std::map<std::string, std::string> RpcLedger::only_once() const {
+  std::map<std::string, std::string> out = once_;
+  std::erase_if(out, [this](const auto& row) {
+    return faulted_.contains(row.first) || left_out_.contains(row.first) ||
+           by_configuration_.contains(row.first);
+  });
+  return out;
+}
+
 bool RpcLedger::full() const {
   return std::max({faulted_.size(), injected_.size(), by_configuration_.size(),
                    left_out_.size()}) >= kMaxRpcs;
@@ -86,6 +100,10 @@ void RpcLedger::did_not_come(const std::string& rpc) {
 bool RpcLedger::knows(const std::string& rpc) const {
   const std::string name = redact(rpc);
   return faulted_.contains(name) || left_out_.contains(name) || by_configuration_.contains(name);
+}
+
+bool RpcLedger::gets_faults(const std::string& rpc) const {
+  return faulted_.contains(redact(rpc));
 }
 
 TestedRpcs RpcLedger::result(Rest rest) const {
@@ -111,13 +129,18 @@ TestedRpcs RpcLedger::result(Rest rest) const {
     // Other reasons do not count where the configuration wants no fault.
     if (!by_configuration_.contains(rpc)) out.untested.insert_or_assign(rpc, reason);
   }
+  out.untested.merge(only_once());
   return out;
 }
 
 std::string RpcLedger::to_json() const {
-  return Json{{"faulted", faulted_},           {"injected", injected_},
-              {"unconcluded", unconcluded_},   {"by_configuration", by_configuration_},
-              {"did_not_come", did_not_come_}, {"left_out", left_out_}}
+  return Json{{"faulted", faulted_},
+              {"injected", injected_},
+              {"unconcluded", unconcluded_},
+              {"by_configuration", by_configuration_},
+              {"did_not_come", did_not_come_},
+              {"left_out", left_out_},
+              {"once", once_}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -136,11 +159,15 @@ void RpcLedger::add_json(std::string_view text) {
   add("unconcluded", &unconcluded_);
   add("by_configuration", &by_configuration_);
   add("did_not_come", &did_not_come_);
-  const auto at = json.find("left_out");
-  if (at == json.end() || !at->is_object()) return;
-  for (const auto& [rpc, reason] : at->items()) {
-    if (reason.is_string()) left_out_.emplace(rpc, reason.get<std::string>());
-  }
+  const auto add_reasons = [&](const char* name, std::map<std::string, std::string>* out) {
+    const auto at = json.find(name);
+    if (at == json.end() || !at->is_object()) return;
+    for (const auto& [rpc, reason] : at->items()) {
+      if (reason.is_string()) out->emplace(rpc, reason.get<std::string>());
+    }
+  };
+  add_reasons("left_out", &left_out_);
+  add_reasons("once", &once_);
 }
 
 }  // namespace filibuster

@@ -38,9 +38,14 @@ class RpcLedger {
   bool unconcluded(const std::string& rpc);
   // `rpc` comes in some executions only, and not in one that was to have a fault there.
   void did_not_come(const std::string& rpc);
+  // An execution without faults has shown `rpc`, and those that the search knows do not: it is not tested unless one of them does.
+  void came_once(const std::string& rpc, const std::string& reason);
+  // Those that none has shown since, with the reasons.
+  std::map<std::string, std::string> only_once() const;
   // It is left out no longer.
   void forget(const std::string& rpc) { left_out_.erase(rpc); }
   bool knows(const std::string& rpc) const;
+  bool gets_faults(const std::string& rpc) const;
   static constexpr size_t kMaxRpcs = 10'000;  // of one kind; further RPCs are not kept
   bool full() const;
 
@@ -68,7 +73,7 @@ class RpcLedger {
 
   std::set<std::string> faulted_, injected_, unconcluded_, by_configuration_, did_not_come_;
   Names faulted_names_, injected_names_, unconcluded_names_, configured_names_;
-  std::map<std::string, std::string> left_out_;
+  std::map<std::string, std::string> left_out_, once_;
 };
 
 }  // namespace filibuster

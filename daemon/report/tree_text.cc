@@ -23,7 +23,7 @@ std::string tree_line(const RpcRecord& rpc) {
   if (rpc.attempt != 0) out += "  [attempt " + std::to_string(rpc.attempt) + "]";
   if (!rpc.stack_text.empty()) out += "  at " + rpc.stack_text.front();
   if (rpc.cause == Cause::kNone) {
-    out += "  [cause not known]";
+    out += (rpc.flags & kRpcBackground) != 0 ? "  [by a background task]" : "  [cause not known]";
   } else if (rpc.parent_rpc != 0) {
     out += "  [by " + std::string(cause_name(rpc.cause)) + "]";
   }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "daemon/redact/redact.h"
+#include "daemon/report/words.h"
 
 namespace filibuster {
 namespace {
@@ -22,11 +24,48 @@ std::string_view effect_text(Variation::Effect effect) {
   return kEffects[static_cast<size_t>(effect)];
 }
 
-std::string to_line(const Variation& variation) {
-  const bool said = variation.reason.empty() || variation.reason == variation.what;
-  return variation.rpc + ": " + variation.what + (variation.comes_and_goes ? ", " : " varies, ") +
-         std::string(effect_text(variation.effect)) + (said ? "" : " (" + variation.reason + ")") +
-         (variation.under.empty() ? "" : " under " + variation.under);
+std::vector<std::string> summary_of(const std::vector<Variation>& variations) {
+  using Effect = Variation::Effect;
+  const auto rows_of = [&](Effect effect) {
+    std::vector<const Variation*> out;
+    for (const Variation& one : variations) {
+      if (one.effect == effect && !one.comes_and_goes) out.push_back(&one);
+    }
+    return out;
+  };
+  const auto calls_of = [](const std::vector<const Variation*>& rows) {
+    std::set<std::string> calls;
+    for (const Variation* one : rows) calls.insert(one->rpc);
+    return calls.size();
+  };
+  const auto examples = [](const std::vector<const Variation*>& rows) {
+    std::vector<std::string> texts, rest;
+    std::set<std::string> calls;
+    for (const Variation* one : rows)
+      (calls.insert(one->rpc).second ? texts : rest).push_back(one->rpc + ": " + one->what);
+    texts.insert(texts.end(), rest.begin(), rest.end());
+    const std::string& under = rows.front()->under;
+    return " (" + first_of(texts) + ")" + (under.empty() ? "" : ", under " + under) +
+           "; report.json and the page have all of them";
+  };
+  std::vector<std::string> out;
+  if (const auto rows = rows_of(Effect::kMasked); !rows.empty()) {
+    out.push_back(counted(rows.size(), "value that varies", "values that vary") +
+                  " from run to run " + (rows.size() == 1 ? "takes" : "take") +
+                  " no part in telling calls apart, in " +
+                  counted(calls_of(rows), "call", "calls") + examples(rows));
+  }
+  if (const auto rows = rows_of(Effect::kNotFaulted); !rows.empty()) {
+    const size_t calls = calls_of(rows);
+    out.push_back(counted(calls, "call gets", "calls get") + " no fault, since what varies in " +
+                  (calls == 1 ? "it" : "them") + " cannot be left out" + examples(rows));
+  }
+  if (const auto rows = rows_of(Effect::kStatusAlone); !rows.empty()) {
+    const size_t calls = calls_of(rows);
+    out.push_back("the answers of " + counted(calls, "call vary", "calls vary") +
+                  " as a whole, and count by their statuses alone" + examples(rows));
+  }
+  return out;
 }
 
 std::string to_json(const std::vector<Variation>& variations) {

@@ -15,8 +15,9 @@ inline constexpr std::string_view kFreshStart =
 
 // "masked", "not faulted", ...
 std::string_view effect_text(Variation::Effect effect);
-// "users -> orders POST /orders: JSON /id varies, masked"
-std::string to_line(const Variation& variation);
+// What people are told of all of them while the exploration runs, a line for each effect that matters: "4 values that vary from run to
+// run take no part in telling calls apart, in 2 calls (...)". Of what comes and goes nothing.
+std::vector<std::string> summary_of(const std::vector<Variation>& variations);
 
 // The rows of an interrupted exploration, as JSON without secrets.
 std::string to_json(const std::vector<Variation>& variations);

@@ -6,6 +6,7 @@
 
 #include "daemon/process/session_lane.h"
 #include "daemon/report/call_site_text.h"
+#include "daemon/report/unknown_cause.h"
 #include "daemon/session/absent_services.h"
 #include "daemon/session/mode.h"
 #include "daemon/session/suite_cases.h"
@@ -148,7 +149,7 @@ class SuiteMode final : public Mode {
     if (request_.allow_untested) return out;
     for (const auto& test : results_.tests) {
       for (const auto& site : test.sites)
-        out.no_conclusion |= site.why_not == "its cause is not known" && test.left_out.empty();
+        out.no_conclusion |= says_cause_not_known(site.why_not) && test.left_out.empty();
     }
     return out;
   }

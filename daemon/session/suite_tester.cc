@@ -11,6 +11,7 @@
 #include "daemon/model/call_name.h"
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
+#include "daemon/report/unknown_cause.h"
 #include "daemon/retries/policies.h"
 #include "daemon/suite/junit_xml.h"
 #include "daemon/suite/runner.h"
@@ -223,7 +224,7 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
 
 std::string SuiteTester::why_not(const RpcsById& rpcs, const RpcRecord& rpc,
                                  const UnstableRpcs& unstable) const {
-  if (!root_is_known(rpcs, rpc)) return "its cause is not known";
+  if (!root_is_known(rpcs, rpc)) return why_root_not_known(rpc);
   if ((rpc.flags & kRpcPreliminary) != 0) return std::string(kStayedPreliminary);
   if (const UnstableKind* kind = unstable.find(rpc)) return kind->reason;
   if (faults_for(config_, caller_of(rpc), rpc.service, rpc.method, path_of(rpc), rpc.protocol())

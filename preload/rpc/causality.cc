@@ -228,6 +228,9 @@ CauseOf find_cause(const IncomingTable& table, const CauseQuery& query) {
   }
   CauseOf none;
   none.after_giving_up = given_up && active <= 1 && !barred && !query.requests_lost;
+  const bool calls_alone =
+      active == 0 || (lasting_sightings(query.lane, site) & kSiteSeenWithNone) != 0;
+  none.background = calls_alone && !none.after_giving_up && !query.requests_lost;
   return none;
 }
 

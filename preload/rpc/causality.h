@@ -47,6 +47,8 @@ struct CauseOf {
   uint32_t execution = 0;
   // Of kNone: it might be known, had no request been given up in this execution (IncomingTable::note_given_up).
   bool after_giving_up = false;
+  // Of kNone: none of the incoming requests that were seen led here (a timer, a task that goes on when its request is over).
+  bool background = false;
 };
 
 // The requests that one thread has read. Thread-local.

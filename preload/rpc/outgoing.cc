@@ -72,6 +72,7 @@ bool caused_by_program(const Attachment* a, uint32_t current, CauseOf* cause) {
 CauseOf caused_from_outside(const Attachment* a, uint32_t current) {
   CauseOf cause;
   if (caused_by_program(a, current, &cause)) return cause;
+  cause.background = !identity().is_test;
   if (identity().is_test) cause.cause = Cause::kEntry;
   return cause;
 }
@@ -311,6 +312,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   if (!info.body_complete) event.flags |= kRpcPreliminary;
   event.flags |= protocol_flags(head);
   if (cause.after_giving_up) event.flags |= kRpcAfterGivingUp;
+  if (cause.background) event.flags |= kRpcBackground;
   if (info.encrypted) event.flags |= kRpcEncrypted;
   event.request_id = head.request_id;
   event.request_id_name = head.request_id_name;

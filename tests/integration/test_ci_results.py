@@ -341,6 +341,21 @@ def test_single_faults_that_are_left_are_told_apart(project):
     assert named(project, "shop -> ", ": ").count("skipped") == 3
 
 
+def test_the_progress_and_the_last_lines_count_the_same_places(project):
+    # reviews are asked for only where prices fail: that place is known after the first fault, and comes in pairs alone.
+    shop(project, MENDED.replace("review = reviews()", "review = 200 if price == 200 else reviews()"))
+    run = project.filibuster("run", "--max-time", "1h", "--json", env={"FILIBUSTER_TIME_UP_AFTER": "2"})
+    events = documents.events(run.output)
+    (seen,) = [(event["places"], event["places_tried"]) for event in events if event["type"] == "execution"]
+    assert seen == (2, 1) and run.test["places"] == {"known": 2, "tried": 1}, run
+    assert "1 of 2 places without any fault, 1 single fault, 2 pairs\n" in events[-1]["summary"], run
+    (untried, tried) = run.test["left_places"]
+    assert untried["service"] == "reviews" and untried["singles"] == [] and untried["pairs"] == 2 and not untried["tried"], run
+    rest = project.filibuster("run", "--json")
+    last = [event for event in documents.events(rest.output) if event["type"] == "execution"][-1]
+    assert (last["places"], last["places_tried"]) == (2, 2) and rest.test["places"] == {"known": 2, "tried": 2}, rest
+
+
 def test_findings_of_the_earlier_report_are_tried_first(project):
     shop(project, SHOP.replace("price == 200", "price in (200, 503)"))
     first = project.filibuster("run", "--json")

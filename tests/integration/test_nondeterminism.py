@@ -223,6 +223,24 @@ def test_what_only_the_first_execution_makes_or_lacks_is_told_with_its_likely_re
     assert run.test["without_cause"] == [f"{call}: {what}: {row['reason']}"], run
 
 
+def test_what_the_first_execution_alone_makes_is_listed_though_masks_follow_it(project):
+    """The comparison after the masks has not seen the first execution."""
+    run = explore(project, "json", "cached", "plain", counter=project.directory / "count", exit_code=3)
+    ((rpc, reason),) = [row.values() for row in run.test["rpcs"]["untested"]]
+    assert rpc == "front -> back GET /product" and run.test["without_cause"] == [f"{rpc}: {reason}"], run
+    assert reason.startswith("seen in 1 of 4 executions without faults: the first execution alone makes it"), run
+    warnings = [line for line in run.errors.splitlines() if line.startswith("warning: ")]
+    masked, kept = warnings
+    assert re.match(r"warning: \d values that vary from run to run take no part in telling calls apart, in 1 call \(front -> back POST /events: ",
+                    masked), run
+    assert kept.startswith("warning: 1 call was made in some of the 4 executions without faults and not in the others"), run
+    assert re.search(rf"^  {rpc}, at \S+vary\.py:\d+ \(call\): {re.escape(reason)}$", run.errors, re.M), run
+    assert '\nin the row of front:\n"restart": "each"\n' in run.errors, run
+    project.write("filibuster.json", application("json", "cached", "plain", counter=project.directory / "count"))
+    again = project.filibuster("run", "--fault", "503")
+    assert "made in some of" not in again.errors and again.test["rpcs"]["untested"] == [], "the cache is full"
+
+
 @pytest.mark.parametrize("answer, effect", [
     ("json", "masked"), ("text", "the answer counts by its status alone")])
 def test_answers_that_vary_do_not_stop_the_reduction(project, answer, effect):

@@ -376,7 +376,7 @@ def test_an_rpc_without_a_known_cause_is_listed_and_not_faulted(project):
     assert any("front -> registry GET /alive" in line for line in run.test["without_cause"]), run.test
     assert not any("back" in line for line in run.test["without_cause"]), run.test["without_cause"]
     assert run.executed == 8, "three RPCs to back, each with or without its fault; never a beat"
-    assert "RPCs that were never faulted" in run.output and "its cause is not known" in run.output
+    assert "RPCs that were never faulted" in run.output and "made by a background task of front: " in run.output
     beats = [rpc for rpc in run.test["reference"] if rpc["service"] == "registry"]
     assert beats and all(rpc["cause"] == "none" and rpc["parent"] == "" for rpc in beats), beats
 

@@ -74,7 +74,7 @@ def test_what_nothing_sets_is_named_and_other_sources_are_not_read(tmp_path):
         (tmp_path / folder).mkdir()
     large = "process.env.TOO_LARGE_URL;" + " " * (256 << 10)
     write(tmp_path, api_IN_large_DOT_js=large, api_IN_node_modules_IN_a_DOT_js="process.env.MODULE_URL",
-          api_IN_tests_IN_a_DOT_js="process.env.UNIT_URL",
+          api_IN_tests_IN_a_DOT_js="process.env.UNIT_URL", api_IN_a_DOT_test_DOT_js="process.env.UNIT_URL",
           api_IN_server_DOT_js="require('./settings');\nlisten(process.env.PORT || 3000)",
           api_IN_settings_DOT_js="exports.key = process.env.API_KEY;\nexports.color = process.env.COLOR || 'red';\n"
                                  "exports.mail = process.env.MAIL || 'http://localhost:1';\nexports.home = process.env.HOME;\n",

@@ -91,6 +91,27 @@ def test_a_service_of_the_map_leads_to_its_faults_by_keys(mesh):
     assert out["rows"] and all("payments" in row for row in out["rows"]), out
 
 
+# --- lints ----------------------------------------------------------------------------------------
+
+def test_the_source_of_a_line_that_several_lints_name_stands_there_once(mesh):
+    def change(summary):
+        for test in summary["tests"]:
+            test["lints"] = []
+        row = {"lint": "n-plus-one", "severity": "warning", "text": "one call for each", "help": "ask once"}
+        here, there = "/app/a.py:7 (get)", "/app/b.py:7 (get)"
+        summary["tests"][0]["lints"] = [{**row, "call_sites": [here, here, here]}, {**row, "call_sites": ["/app/a.py:7 (set)", there]}]
+        for site in (here, there):
+            summary["sources"][site] = {"first": 6, "lines": ["def get():", "    return ask()"]}
+        summary["sources"]["/app/a.py:7 (set)"] = summary["sources"][here]
+    seen = look(changed(mesh, change), OPEN + show("lints") + """
+        return await page.locator("article.lint").evaluateAll((all) => all.map((lint) => ({
+          sites: [...lint.querySelectorAll("p code")].map((site) => site.parentElement.textContent),
+          sources: lint.querySelectorAll("pre.source").length})));""")
+    assert seen.errors == [] and seen.result == [
+        {"sites": ["a.py:7"], "sources": 1},
+        {"sites": ["a.py:7 (its source stands above)", "b.py:7"], "sources": 1}], seen
+
+
 # --- the matrix -----------------------------------------------------------------------------------
 
 WORDS = {"failed": 3, "passed": 2, "failed anyway": 11, "redundant": 4, "not tested": 5, "not reached": 6}  # places in a cell of the data

@@ -55,6 +55,13 @@ TEST(StrayPorts, AreNotThoseAtWhichSomebodyMayBe) {
     {"name": "a", "command": "./a", "env": {"REDIS_PORT": "6379"}}],
     "tests": [{"name": "t", "command": "true"}]})")
                   .empty());
+  // Another one has that port.
+  EXPECT_TRUE(strays(R"({"version": 1, "services": [
+    {"name": "redis", "command": "redis-server --port ${port:redis}"},
+    {"name": "old", "ports": {"old": 6379}},
+    {"name": "a", "command": "REDIS_PORT=6379 ./a localhost:6379", "env": {"REDIS_URL": "redis://localhost:6379"}}],
+    "tests": [{"name": "t", "command": "true"}]})")
+                  .empty());
 }
 
 }  // namespace

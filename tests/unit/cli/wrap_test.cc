@@ -39,7 +39,8 @@ TEST(Wrapped, RulesEndWhereTheLineDoes) {
 TEST(Wrapped, WhatIsCopiedStaysWhole) {
   for (const char* line :
        {"     run it again: filibuster replay 'my shop/1.json'",
-        "  to go on: filibuster run -c a.json", "\"nondeterminism\": [{\"header\": \"date\"}]"})
+        "  to go on: filibuster run -c a.json", "\"nondeterminism\": [{\"header\": \"date\"}]",
+        "\"hooks\": {\"before_execution\": \"redis-cli -p ${port:cache} flushall\"}"})
     EXPECT_EQ(wrapped(line, 20), line);
 }
 

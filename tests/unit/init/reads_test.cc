@@ -99,6 +99,16 @@ TEST(Reads, TellWhoServesTls) {
   EXPECT_FALSE(serves_tls("http.createServer()"));
 }
 
+TEST(Reads, EndInTextsThatAreNestedDeep) {
+  std::string text;
+  for (int i = 0; i < 60000; ++i) text += "`${env ";
+  for (int i = 0; i < 60000; ++i) text += "}`";
+  EXPECT_EQ(reads("a.js", text), "");
+  std::string line;
+  for (int i = 0; i < 10000; ++i) line += "a=process.env.A_URL;";
+  EXPECT_EQ(variables_read("a.js", line).size(), 10000u);
+}
+
 TEST(Reads, HaveTheirLines) {
   const auto all = variables_read("t/a.js", "\nx = `\n ${process.env.A}`\ny = process.env.B_URL");
   ASSERT_EQ(all.size(), 1u);  // A is no name of two letters

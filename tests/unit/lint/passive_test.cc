@@ -267,6 +267,17 @@ TEST(UnknownCauseTest, ARequestOfAServiceWithoutACauseIsFoundOncePerSite) {
   EXPECT_TRUE(says(findings[0], "(4 requests)")) << findings[0].text;
 }
 
+TEST(UnknownCauseTest, ABackgroundTaskIsNamedAsSuch) {
+  Recipe recipe;
+  recipe.from_test("front", "GET /");
+  RpcRecord& ping = recipe.call(0, "front", "users", "GET /ping");
+  ping.cause = Cause::kNone;
+  ping.flags |= kRpcBackground;
+  const auto findings = found(recipe, Lint::kUnknownCause);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_TRUE(says(findings[0], "a background task of front sends")) << findings[0].text;
+}
+
 TEST(UnknownCauseTest, TheTestNeedsNoCauseAndAThreadIsOne) {
   Recipe recipe;
   recipe.from_test("front", "GET /").cause = Cause::kNone;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/report/unknown_cause.h"
 #include "tests/unit/observe/record_recipe.h"
 
 namespace filibuster::test {
@@ -220,7 +221,8 @@ TEST_F(ObservationTest, AnRpcWithoutAKnownCauseIsListedAndNotSearched) {
   const Observation out = seen(record);
   EXPECT_EQ(out.rpcs.size(), 2u);
   ASSERT_EQ(out.left_out.size(), 2u);
-  EXPECT_EQ(out.left_out.at("users -> bookings GET /bookings"), "its cause is not known");
+  EXPECT_EQ(out.left_out.at("users -> bookings GET /bookings"),
+            why_cause_not_known(record.rpcs[1]));
   EXPECT_NE(out.left_out.at("bookings -> movies GET /movies").find("caused by"), std::string::npos);
 }
 
@@ -229,8 +231,22 @@ TEST_F(ObservationTest, ACallAfterAGivingUpSaysThatThisIsWhyItsCauseIsNotKnown) 
   record.rpcs[1].cause = record.rpcs[2].cause = Cause::kNone;
   record.rpcs[1].flags = kRpcAfterGivingUp;
   const Observation out = seen(record);
-  EXPECT_EQ(out.left_out.at("users -> bookings GET /bookings"), kNotKnownAfterGivingUp);
-  EXPECT_EQ(out.left_out.at("users -> movies GET /movies"), kCauseNotKnown);
+  EXPECT_NE(out.left_out.at("users -> bookings GET /bookings").find("a client had given up"),
+            std::string::npos);
+  EXPECT_NE(out.left_out.at("users -> movies GET /movies").find("several requests were open"),
+            std::string::npos);
+}
+
+TEST_F(ObservationTest, ACallOfABackgroundTaskSaysWhereItIsMade) {
+  ExecutionRecord record = cinema();
+  record.rpcs[1].cause = Cause::kNone;
+  record.rpcs[1].flags = kRpcBackground;
+  record.rpcs[1].stack_text = {"users.py:16 (refresh)", "users.py:30 (main)"};
+  const std::string why = seen(record).left_out.at("users -> bookings GET /bookings");
+  EXPECT_TRUE(why.starts_with("made by a background task of users: ")) << why;
+  EXPECT_NE(why.find(" the call at users.py:16 (refresh), "), std::string::npos) << why;
+  EXPECT_TRUE(says_cause_not_known(why));
+  EXPECT_FALSE(says_cause_not_known("seen in 1 of 4 executions"));
 }
 
 TEST_F(ObservationTest, LateRpcsBelongToAnotherExecution) {

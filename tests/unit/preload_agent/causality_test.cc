@@ -191,6 +191,24 @@ TEST_F(Causality, OfWhatIsNotKnownOnlyThatIsSaidToComeOfAGivingUpWhichDoes) {
   EXPECT_FALSE(cause(&mine_, 4).after_giving_up) << "not known in any case";
 }
 
+TEST_F(Causality, WhatIsCalledWhileNoRequestIsOpenIsOfTheBackground) {
+  EXPECT_TRUE(cause(&mine_, 5).background);
+  open(7, &other_);
+  EXPECT_TRUE(cause(&mine_, 5).background) << "its site was seen with none";
+  EXPECT_FALSE(cause(&mine_, 6).background) << "caused by 7";
+  open(8, &other_);
+  EXPECT_TRUE(cause(&mine_, 5).background);
+  EXPECT_FALSE(cause(&mine_, 4).background) << "7 or 8";
+  query_.requests_lost = true;
+  EXPECT_FALSE(cause(&mine_, 5).background) << "by one that is not in the table";
+}
+
+TEST_F(Causality, WhatAGivenUpRequestMayHaveLeftBehindIsNotOfTheBackground) {
+  query_.execution = 2;
+  give_up(open(7, &other_));
+  EXPECT_FALSE(cause(&mine_, 5).background);
+}
+
 TEST_F(Causality, AForkedChildHasWhatWasGivenUpButNotWhatOthersOfItsParentServe) {
   query_.execution = 2;
   Incoming* own = open(7, &mine_);

@@ -40,11 +40,11 @@ TEST(Findings, OnlyWhatConcernsTheUserIsAFailure) {
 
 TEST(Text, OfAFindingNamesFaultCallSitePathOutputAndReplay) {
   const std::string text = to_text(report().tests[0].findings[0]);
-  for (const char* part :
-       {"exit status 1", "users -> bookings  GET /users/x/bookings?token=[redacted] (call 2)",
-        "status:503: answer 503", "users.py:31 (get_bookings)", "test > users > bookings",
-        "  | AssertionError: 500 != 200", "filibuster replay .filibuster/counterexamples/1.json",
-        "fails again"}) {
+  for (const char* part : {"the test fails: AssertionError: 500 != 200\n",
+                           "users -> bookings  GET /users/x/bookings?token=[redacted] (call 2)",
+                           "status:503: answer 503", "users.py:31 (get_bookings)",
+                           "test > users > bookings", "  | AssertionError: 500 != 200",
+                           "filibuster replay .filibuster/counterexamples/1.json", "fails again"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
   }
 }
@@ -52,7 +52,7 @@ TEST(Text, OfAFindingNamesFaultCallSitePathOutputAndReplay) {
 TEST(Text, NamesACommandToRedisByItsKeyAndError) {
   const auto finding = group_failures({execution(1, {redis_fault("redis:BUSY", "later")})})[0];
   EXPECT_EQ(to_line(finding),
-            "the test fails (exit status 1) under users -> cache  GET user:* (call 2): "
+            "the test fails: AssertionError: 500 != 200 under users -> cache  GET user:* (call 2): "
             "redis:BUSY \"later\"");
   EXPECT_NE(to_text(finding).find("redis:BUSY \"later\": Redis answers with the error BUSY\n"),
             std::string::npos)
@@ -87,8 +87,8 @@ TEST(Text, SaysWhatToDoAboutConnectionsToRedis) {
 TEST(Text, NamesAGrpcCallByItsMethodAndStatus) {
   const auto finding = group_failures({execution(1, {grpc_fault("grpc:14:after", "no stock")})})[0];
   EXPECT_EQ(to_line(finding),
-            "the test fails (exit status 1) under order -> cart  shop.CartService/GetCart (call "
-            "2): grpc:UNAVAILABLE:after \"no stock\"");
+            "the test fails: AssertionError: 500 != 200 under order -> cart  "
+            "shop.CartService/GetCart (call 2): grpc:UNAVAILABLE:after \"no stock\"");
   const std::string text = to_text(finding);
   EXPECT_NE(text.find("grpc:UNAVAILABLE:after \"no stock\": gRPC status UNAVAILABLE after the "
                       "request took effect"),
@@ -238,7 +238,7 @@ TEST(Text, AFindingIsCalledByTheTestsOwnWords) {
       called(pytest + "FAILED test_shop.py::test_two - assert 1\n", {one, other}),
       "test_shop.py::test_all fails: assert 500 in (200, 503); so does test_shop.py::test_two "
       "(under 2 faults in combination)");
-  EXPECT_EQ(news_line(findings[0]).find("the test fails"), std::string::npos);
+  EXPECT_EQ(to_line(findings[0]).find("the test fails"), std::string::npos);
   EXPECT_EQ(called("got 500\n", {one}), "the test fails (exit status 1) under 1 fault")
       << "nothing is recognised";
   EXPECT_EQ(called("Traceback (most recent call last):\n  File \"t.py\", line 3, in f\n"

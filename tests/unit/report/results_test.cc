@@ -118,6 +118,40 @@ TEST(Junit, HasACaseForEachRpcAndFaultByItsStableIdentity) {
   EXPECT_NE(text.find("filibuster replay /r/counterexamples/1.json"), std::string::npos) << text;
 }
 
+TEST(Documents, SayAFindingInTheTestsOwnWordsAndCallItAsBefore) {
+  SessionReport whole = report_of_results();
+  Finding& finding = whole.tests[0].findings[0];
+  const auto names = [&] {
+    std::vector<std::string> out;
+    for (const pugi::xml_node node : parsed(to_junit(whole)).document_element().child("testsuite"))
+      out.emplace_back(node.attribute("name").value());
+    return out;
+  };
+  const auto result = [&] { return PlainJson::parse(to_sarif(whole))["runs"][0]["results"][0]; };
+  finding.minimal_execution.output = "killed\n";
+  const auto names_before = names();
+  const PlainJson before = result();
+  EXPECT_TRUE(before["message"]["text"].get<std::string>().starts_with(
+      "the test fails (exit status 1) under "));
+  finding.minimal_execution.output =
+      "E   assert 500 in (200, 503)\n\nt.py:7: AssertionError\n=== short ===\n"
+      "FAILED t.py::test_all - assert 500\n";
+  const std::string words = "t.py::test_all fails: assert 500 in (200, 503) under users -> ";
+  const auto document = parsed(to_junit(whole));
+  const pugi::xml_node failure = case_of(document, finding.id).child("failure");
+  EXPECT_TRUE(std::string_view(failure.attribute("message").value()).starts_with(words));
+  EXPECT_TRUE(std::string_view(failure.text().get())
+                  .starts_with("test \"checkout\": t.py::test_all fails: assert 500 in"))
+      << failure.text().get();
+  EXPECT_TRUE(result()["message"]["text"].get<std::string>().starts_with(words));
+  EXPECT_EQ(result()["partialFingerprints"], before["partialFingerprints"]);
+  EXPECT_EQ(names(), names_before);
+  const std::string summary = to_markdown(whole);
+  EXPECT_NE(summary.find("**: t&#46;py&#58;&#58;test&#95;all fails&#58; assert 500"),
+            std::string::npos)
+      << summary;
+}
+
 TEST(Junit, CountsWhatItHasAndTellsWhatWasNotTested) {
   SessionReport whole = report_of_results();
   auto document = parsed(to_junit(whole));

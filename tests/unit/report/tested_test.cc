@@ -13,6 +13,8 @@ TEST(TestedRpcs, AreCountedWithTheirReasons) {
   EXPECT_EQ(to_line({{"a", "b", "c"}, {}, {}}), "3 RPCs tested");
   EXPECT_EQ(to_line({{"a"}, {{"b", "its cause is not known"}}, {}}),
             "1 RPC tested, 1 not (its cause is not known)");
+  EXPECT_EQ(to_line({{}, {{"a", "made by a task, at a.py:3 (f): why"}}, {}}),
+            "0 RPCs tested, 1 not (made by a task, at a.py:3 (f))");
   EXPECT_EQ(to_line({{}, {{"a", "x"}, {"b", "y"}, {"c", "y"}}, {"d"}}),
             "0 RPCs tested, 3 not (2: y; 1: x), 1 left out by the configuration");
   EXPECT_EQ(
@@ -40,6 +42,21 @@ TEST(RpcLedger, TellsWhatTheConfigurationLeavesOut) {
   EXPECT_EQ(ledger.result(Rest::kNoConclusion).untested.count("b"), 1u);
   EXPECT_EQ(ledger.result(Rest::kNoConclusion).tested, std::set<std::string>{"a"});
   EXPECT_EQ(ledger.result(Rest::kInterrupted).untested.at("b"), kInterruptedBefore);
+}
+
+TEST(RpcLedger, WhatCameOnceIsNotTestedUntilTheSearchKnowsIt) {
+  RpcLedger ledger;
+  ledger.see({"a"}, {"c"});
+  for (const char* rpc : {"a", "b", "c"}) ledger.came_once(rpc, "seen in 1 of 4 executions");
+  EXPECT_TRUE(ledger.gets_faults("a"));
+  EXPECT_FALSE(ledger.gets_faults("b"));
+  const std::map<std::string, std::string> only_b = {{"b", "seen in 1 of 4 executions"}};
+  EXPECT_EQ(ledger.only_once(), only_b);
+  RpcLedger read;
+  read.add_json(ledger.to_json());
+  EXPECT_EQ(read.result(Rest::kNone).untested, only_b);
+  ledger.see({"b"}, {});
+  EXPECT_TRUE(ledger.result(Rest::kNone).untested.empty());
 }
 
 TEST(RpcLedger, WhatNeverCameWithAFaultIsNotTested) {

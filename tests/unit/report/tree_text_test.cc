@@ -81,6 +81,8 @@ TEST(Tree, ShowsEachRpcUnderItsCauseWithItsIndex) {
                 "2  |- users -> bookings  GET /1  injected refused  [by thread]\n" + zeros +
                 "3  `- users -> movies  GET /2 (call 2)  200  at users.py:9 (get)  [by thread]\n" +
                 zeros + "4  users -> metrics  GET /3  200  [cause not known]\n");
+  rpcs[3].flags |= kRpcBackground;
+  EXPECT_TRUE(tree_text(rpcs).ends_with("GET /3  200  [by a background task]\n"));
 }
 
 TEST(Tree, ShowsAGrpcCallByItsMethodAndHowItEnded) {

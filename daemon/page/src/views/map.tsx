@@ -164,21 +164,23 @@ function Diagram({ edges, filter }: { edges: Edge[]; filter: string }) {
 function Figures({ edges }: { edges: Edge[] }) {
   const anyway = edges.some((edge) => edge.anyway > 0);
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Calls between services, table">
-      <table class="figures whole-words">
-        <caption>Faults count once for each RPC. Failed: a finding has the fault. Masked: executions with it as their newest fault passed, or are redundant.{anyway && " Failed anyway: it came only with other faults, under which the test fails without it."}</caption>
-        <thead><tr><th scope="col">calls of</th><th scope="col">to</th><th scope="col">without faults</th><th scope="col">faults tried</th><th scope="col">failed</th><th scope="col">masked</th>{anyway && <th scope="col">failed anyway</th>}</tr></thead>
-        <tbody>
-          {edges.map((edge) => (
-            <tr>
-              <th scope="row">{oneLine(edge.caller)}</th>
-              <td><a href={`#view=matrix&service=${encodeURIComponent(edge.service)}`} onClick={(event) => toMatrix(event, edge.service)}>{oneLine(edge.service)}</a></td>
-              <td class="number">{edge.calls}</td><td class="number">{edge.tried}</td>
-              <td class={`number ${edge.failed > 0 ? "failed" : ""}`}>{edge.failed > 0 ? `\u2717 ${edge.failed}` : 0}</td><td class="number">{edge.masked}</td>{anyway && <td class="number">{edge.anyway}</td>}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <p class="quiet">Faults count once for each RPC. Failed: a finding has the fault. Masked: executions with it as their newest fault passed, or are redundant.{anyway && " Failed anyway: it came only with other faults, under which the test fails without it."}</p>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Calls between services, table">
+        <table class="figures whole-words">
+          <thead><tr><th scope="col">calls of</th><th scope="col">to</th><th scope="col">without faults</th><th scope="col">faults tried</th><th scope="col">failed</th><th scope="col">masked</th>{anyway && <th scope="col">failed anyway</th>}</tr></thead>
+          <tbody>
+            {edges.map((edge) => (
+              <tr>
+                <th scope="row">{oneLine(edge.caller)}</th>
+                <td><a href={`#view=matrix&service=${encodeURIComponent(edge.service)}`} onClick={(event) => toMatrix(event, edge.service)}>{oneLine(edge.service)}</a></td>
+                <td class="number">{edge.calls}</td><td class="number">{edge.tried}</td>
+                <td class={`number ${edge.failed > 0 ? "failed" : ""}`}>{edge.failed > 0 ? `\u2717 ${edge.failed}` : 0}</td><td class="number">{edge.masked}</td>{anyway && <td class="number">{edge.anyway}</td>}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
   );
 }

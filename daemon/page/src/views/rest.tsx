@@ -1,7 +1,7 @@
 // Lints and notes.
 import { counted, List, most, oneLine, Source } from "../parts";
 import { shortFrame } from "../callsites";
-import { PHASES, type Test } from "../data";
+import { type Lint, PHASES, type Test } from "../data";
 import type { State } from "../store";
 
 function times(test: Test): string[] {
@@ -14,18 +14,33 @@ function times(test: Test): string[] {
   return rows;
 }
 
+// The call sites of each lint, each once, and whether its source stands there: a line that several lints name shows it at the first.
+function sitesOf(lints: Lint[]): { site: string; first: boolean }[][] {
+  const shown = new Set<string>();
+  return lints.map(({ call_sites }) =>
+    [...new Set(call_sites.filter((site) => site))].slice(0, 3).map((site) => {
+      const line = site.replace(/ \(.*\)$/, "");
+      const first = !shown.has(line);
+      shown.add(line);
+      return { site, first };
+    }),
+  );
+}
+
 export function LintsView({ state }: { state: State }) {
   const tests = state.summary!.tests;
+  const lints = tests.flatMap((test) => test.lints).slice(0, most);
+  const sites = sitesOf(lints);
   return (
     <section>
       <h2>How the calls are made</h2>
       <p class="quiet">From the reference execution alone; <code>filibuster lint</code> probes timeouts and retries, too.</p>
       {tests.every((test) => test.lints.length === 0) && <p>No lint.</p>}
-      {tests.flatMap((test) => test.lints).slice(0, most).map((lint) => (
+      {lints.map((lint, i) => (
         <article class="lint">
           <h3><span class={`severity ${lint.severity}`}>{lint.severity}</span> {lint.lint}</h3>
           <p>{oneLine(lint.text)}</p>
-          {lint.call_sites.filter((site) => site).slice(0, 3).map((site) => <><p><code>{oneLine(shortFrame(site))}</code></p><Source frame={site} /></>)}
+          {sites[i]!.map(({ site, first }) => <><p><code>{oneLine(shortFrame(site))}</code>{!first && " (its source stands above)"}</p>{first && <Source frame={site} />}</>)}
           <p class="quiet">{oneLine(lint.help)}</p>
         </article>
       ))}
@@ -48,7 +63,7 @@ export function NotesView({ state }: { state: State }) {
           <List title="RPCs that were never faulted" rows={test.without_cause} />
           <List title="Timeouts that were injected" rows={test.timeouts.map((row) => `${row.caller} \u2192 ${row.service}: ${row.elapsed} ended at once, ${row.waited} waited for, ${row.hang_limit} until the hang limit`)} />
           <List title="Where the time of an execution goes (median, in all)" rows={times(test)} />
-          <List title="What varied by itself" rows={test.nondeterminism.varied.map((row) => `${row.rpc}: ${row.what}, ${row.effect}${row.under ? ` under ${row.under}` : ""}`)} />
+          <List title="What varied by itself" rows={test.nondeterminism.varied.map((row) => `${row.rpc}: ${row.what}, ${row.effect}${row.reason && row.reason !== row.what ? ` (${row.reason})` : ""}${row.under ? ` under ${row.under}` : ""}`)} />
           <List title="Notes" rows={test.notes} />
         </section>
       ))}
