@@ -57,15 +57,6 @@ std::vector<SiteFaults> SingleFaults::sites() const {
   return out;
 }
 
-Places SingleFaults::places() const {
-  Places out;
-  for (const SiteFaults& site : sites()) {
-    ++out.known;
-    out.tried += site.taken > 0 ? 1 : 0;
-  }
-  return out;
-}
-
 AbstractId SingleFaults::take() {
   return take_of(turns_.begin()->second);
 }

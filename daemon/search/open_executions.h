@@ -38,8 +38,6 @@ class SingleFaults {
   void failed(OutcomeId fault) { ++failures_[fault]; }
   // This fault was allowed for a reason.
   void prefer(OutcomeId fault) { preferred_.insert(fault); }
-  // Of the call sites that are known: how many there are, and how many have had a fault.
-  Places places() const;
 
  private:
   struct Kind {

@@ -218,10 +218,6 @@ SearchCounts Search::counts() const {
   return counts;
 }
 
-Places Search::places() const {
-  return state_->open.singles().places();
-}
-
 std::vector<AbstractId> Search::redundant_because(AbstractId id) const {
   State& s = *state_;
   if (id == kReference || id >= s.abstracts.size()) return {};

@@ -192,8 +192,6 @@ class Search {
   // not 0 where a fault of ours is. Empty: the journal failed.
   std::vector<ObservedRpc> prefix(AbstractId id) const;
   SearchCounts counts() const;
-  // None are known depth first (SearchOptions::standing).
-  Places places() const;
   const std::vector<Unlike>& unlike() const;
   SearchSeconds seconds() const;
   // The first failure of the journal. next() then returns nullopt although the space is not explored:

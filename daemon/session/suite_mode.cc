@@ -203,7 +203,7 @@ class SuiteMode final : public Mode {
     for (size_t i = 0; i < results_.faults.size(); ++i)
       tests_[results_.faults[i].test].planned.push_back(i);
     policies_ = planned.policies;
-    if (results_.faults.empty() && plan_error_.empty())
+    if (request_.suite.estimate && results_.faults.empty() && plan_error_.empty())
       results_.notes.push_back(
           "there is nothing to do: no call of any test gets a fault (the reasons are those of the tests that were left out, and of the call sites without "
           "faults)");

@@ -114,9 +114,9 @@ TEST(Search, HandsOutTheLowestRankFirstAlsoWhenItIsResumed) {
   EXPECT_EQ(faults, (std::map<AbstractId, size_t>{{1, 1}, {2, 1}, {3, 1}, {4, 2}}));
 }
 
-TEST(Search, CountsThePlacesThatHaveHadAFault) {
+TEST(Search, CountsTheFaultsThatCallSitesHaveHad) {
   SearchOptions options{.reduce = false};
-  EXPECT_EQ(Search(options, nullptr).places().known, 0u);
+  EXPECT_TRUE(Search(options, nullptr).sites().empty());
   // RPCs 1 and 2 are of one call site, RPC 3 is of another one; RPC 2 is suspect, and so takes turns of its own.
   options.standing = [](std::span<const PlannedFault> faults) {
     const uint64_t rpc = faults.front().index.lo;
@@ -130,13 +130,18 @@ TEST(Search, CountsThePlacesThatHaveHadAFault) {
                   ->executed(kReference, std::vector<ObservedRpc>{rpc(1, 9, {1}), rpc(2, 9, {1}),
                                                                   rpc(3, 9, {1})})
                   .ok());
-  std::vector<uint64_t> tried = {search->places().tried};
+  const auto tried = [&] {
+    const auto sites = search->sites();
+    return std::count_if(sites.begin(), sites.end(),
+                         [](const SiteFaults& site) { return site.taken > 0; });
+  };
+  std::vector<std::ptrdiff_t> after = {tried()};
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(search->next());
-    tried.push_back(search->places().tried);
+    after.push_back(tried());
   }
-  EXPECT_EQ(search->places().known, 2u);
-  EXPECT_EQ(tried, (std::vector<uint64_t>{0, 1, 1, 2}));
+  EXPECT_EQ(search->sites().size(), 2u);
+  EXPECT_EQ(after, (std::vector<std::ptrdiff_t>{0, 1, 1, 2}));
 }
 
 TEST(Search, SaysWhatStandsBeforeTheNewestFault) {
