@@ -1,4 +1,5 @@
 """Requests of an attached Go program over TLS are seen in its memory: a stripped static client and a server, both of Go's own."""
+import collections
 import json
 import re
 
@@ -116,8 +117,14 @@ def test_a_fault_hits_the_second_request_of_a_connection_and_no_other(project, t
     run = project.filibuster("run", "--no-snapshot")
     assert run.exit_code == 0 and "plan not met" not in run.output, run
     said = {fault: SECOND[protocol, fault] for fault in faults}
-    assert run.executed == 1 + len(said), run
-    assert sorted(text.split() for text in printed(run)) == sorted([["200", "500", "200"], *said.values()]), printed(run)
+    # Over HTTP/1.1, net/http repeats what was reset: one execution more resets the repetition, too.
+    further = 1 if protocol == "HTTP/1.1" else 0
+    assert run.executed == 1 + len(said) + further, run
+    # Over HTTP/2 the third request fails with the connection: it is told so, or is over its time before that, whichever comes first.
+    seen = collections.Counter(("200", "timeout", "broken") if text.split() == ["200", "timeout", "timeout"] and protocol == "HTTP/2"
+                               else tuple(text.split()) for text in printed(run))
+    expected = collections.Counter(map(tuple, [["200", "500", "200"], *said.values()]))
+    assert not expected - seen and (seen - expected).total() == further, printed(run)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -128,7 +135,9 @@ def test_each_fault_hits_its_request_where_the_client_keeps_its_connections_over
         faults=[{"on": {"service": "back"}, "inject": faults}], bounds={"max_faults": 1, "reference_executions": 1}))
     run = project.filibuster("run", "--no-snapshot")
     assert run.exit_code == 0 and "plan not met" not in run.output, run
-    assert run.executed == 1 + len(faults) * len(EACH) and run.test["rpcs"]["untested"] == [], run
+    # One execution more resets the repetition of what net/http repeats.
+    further = 1 if protocol == "HTTP/1.1" else 0
+    assert run.executed == 1 + len(faults) * len(EACH) + further and run.test["rpcs"]["untested"] == [], run
     assert not [row for row in run.test["dependencies_not_tested"] if row["reason"] == "encrypted"], run
     for place in range(len(EACH)):
         # Each has its timeout, and none that is not its own.
@@ -152,6 +161,8 @@ def test_over_http2_the_next_request_fails_with_the_connection_and_the_failure_r
     (fault,) = finding["faults"]
     assert (fault["caller"], fault["service"], fault["method"], fault["path"], fault["protocol"], fault["fault"]) == \
         ("front", "back", "GET", "/second", "tls", "timeout"), run
-    assert finding["reproduced"] and outcomes(run) == ["200", "200", "timed-out", "reset"], run
+    # The third request may never leave, or be over its time before the connection is known to be lost.
+    seen = outcomes(run)
+    assert finding["reproduced"] and seen[:3] == ["200", "200", "timed-out"] and seen[3:] in ([], ["reset"], ["timed-out"]), run
     again = project.filibuster("replay", str(run.root / "counterexamples" / "1.json"))
     assert again.exit_code == 1, again
