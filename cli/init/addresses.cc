@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/init/container.h"
+#include "cli/init/peers.h"
 
 namespace filibuster::init {
 namespace {
@@ -94,29 +95,14 @@ std::string localized(std::string text, const std::vector<Container>& containers
   return text;
 }
 
-// The words of the name of a variable, in capitals: DB_HOST, spring.redis.host and
-// eventBusConnection have two to three.
-std::vector<std::string> words_of_name(const std::string& name) {
-  std::vector<std::string> out(1);
-  bool after_small = false;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool begins = after_small && std::isupper(byte) != 0;
-    if ((begins || std::isalnum(byte) == 0) && !out.back().empty()) out.emplace_back();
-    if (std::isalnum(byte) != 0) out.back() += static_cast<char>(std::toupper(byte));
-    after_small = std::islower(byte) != 0;
-  }
-  return out;
-}
-
 // Whether the value of a variable of this name is a host, if it is the name of a service: DB_HOST,
 // REDIS, not SERVICE_NAME.
 bool names_host(const std::string& name, const std::vector<Container>& containers) {
   constexpr std::string_view kWords[] = {
-      "HOST",     "HOSTS", "HOSTNAME", "ADDR",   "ADDRESS",  "ADDRESSES",  "URL",   "URI",
-      "ENDPOINT", "IP",    "SERVER",   "NODE",   "UPSTREAM", "BOOTSTRAP",  "NODES", "SERVERS",
-      "BROKER",   "DSN",   "BROKERS",  "TARGET", "BACKEND",  "CONNECTION", "PEER"};
-  for (const std::string& word : words_of_name(name)) {
+      "host",     "hosts", "hostname", "addr",   "address",  "addresses",  "url",   "uri",
+      "endpoint", "ip",    "server",   "node",   "upstream", "bootstrap",  "nodes", "servers",
+      "broker",   "dsn",   "brokers",  "target", "backend",  "connection", "peer"};
+  for (const std::string& word : small_words(name)) {
     if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return true;
   }
   if (name.ends_with("HOST")) return true;  // DBHOST

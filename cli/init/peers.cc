@@ -33,21 +33,6 @@ std::optional<uint16_t> whole_port(std::string_view text) {
   return port;
 }
 
-// "product-catalog", "productCatalog" and PRODUCT_CATALOG have two words each, in small letters.
-std::vector<std::string> small_words(std::string_view name) {
-  std::vector<std::string> out(1);
-  bool after_small = false;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool begins = after_small && std::isupper(byte) != 0;
-    if ((begins || std::isalnum(byte) == 0) && !out.back().empty()) out.emplace_back();
-    if (std::isalnum(byte) != 0) out.back() += static_cast<char>(std::tolower(byte));
-    after_small = std::islower(byte) != 0;
-  }
-  if (out.back().empty()) out.pop_back();
-  return out;
-}
-
 // Words that say nothing of which service is meant. What is glued to a name ("userservice") is cut.
 std::vector<std::string> telling_words(const std::vector<std::string>& words) {
   constexpr std::string_view kEverywhere[] = {
@@ -266,6 +251,20 @@ std::optional<Link> link_by_name(const VariableName& name, const Peer& peer) {
 }
 
 }  // namespace
+
+std::vector<std::string> small_words(std::string_view name) {
+  std::vector<std::string> out(1);
+  bool after_small = false;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool begins = after_small && std::isupper(byte) != 0;
+    if ((begins || std::isalnum(byte) == 0) && !out.back().empty()) out.emplace_back();
+    if (std::isalnum(byte) != 0) out.back() += static_cast<char>(std::tolower(byte));
+    after_small = std::islower(byte) != 0;
+  }
+  if (out.back().empty()) out.pop_back();
+  return out;
+}
 
 VariableName read_variable_name(std::string_view name) {
   struct End {

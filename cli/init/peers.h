@@ -11,6 +11,9 @@
 
 namespace filibuster::init {
 
+// "product-catalog", "productCatalog" and PRODUCT_CATALOG have two words each, in small letters.
+std::vector<std::string> small_words(std::string_view name);
+
 // A service as others name it.
 struct Peer {
   std::string name;                // its main port has this name, too
