@@ -75,6 +75,15 @@ void begin_receive(Transfer& t, HookScope& scope, int fd, int flags) {
   t.note_sequences();
 }
 
+// A client reads where it has asked for nothing: an accept past the hooks may have got the number.
+bool is_another(const Connection& c, int fd) {
+  if (c.role != Role::kClient || c.transport.load(std::memory_order_acquire) != nullptr)
+    return false;
+  const Followed* protocol = c.protocol();
+  return (c.state.is_replaced() || protocol == nullptr || protocol->is_idle(c)) &&
+         given_anew(c, fd);
+}
+
 }  // namespace
 
 Transfer before_receive(int fd, int flags) {
@@ -82,6 +91,11 @@ Transfer before_receive(int fd, int flags) {
   HookScope scope;
   if (scope.pass_through()) return t;
   t.connection = follow(fd);
+  if (t.connection && is_another(*t.connection, fd)) {
+    t.connection.drop();
+    forget(fd);
+    t.connection = follow(fd);
+  }
   flush_holds_before_read(fd);
   if (!t.connection) return t;
   const Transport* transport = t.connection->transport.load(std::memory_order_acquire);

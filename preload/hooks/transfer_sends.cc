@@ -35,18 +35,14 @@ void note_connected_datagram(int fd) {
   report_datagram(reinterpret_cast<const sockaddr*>(&peer), size);
 }
 
-// Was the number closed behind our back, and is it used anew? Asked only where a message may begin; of a server, where it says
-// something that nobody has asked for.
+// Asked only where a message may begin; of a server, where it says something that nobody has asked for.
 bool is_another(const Connection& c, int fd, Pieces pieces) {
-  if (c.role == Role::kJoining || c.debt.load()) return false;
-  const uint64_t stand_in = stand_in_cookie(fd);
-  if (c.state.is_replaced() && stand_in == 0) return false;
   const Followed* protocol = c.protocol();
-  if (protocol != nullptr && stand_in == 0 && protocol->passes()) return false;
+  if (protocol != nullptr && protocol->passes() && stand_in_cookie(fd) == 0) return false;
   if (c.role == Role::kServer && protocol != nullptr && protocol->open_requests() != 0)
     return false;
   if (protocol != nullptr && !protocol->may_begin_with(pieces)) return false;
-  return socket_cookie(fd) != (stand_in != 0 ? stand_in : c.cookie);
+  return given_anew(c, fd);
 }
 
 // Would the application's call wait now, where ours did not?

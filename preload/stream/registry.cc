@@ -276,6 +276,13 @@ void forget(int fd) {
   set_mark(fd, Mark::kUnknown);
 }
 
+bool given_anew(const Connection& c, int fd) {
+  if (c.role == Role::kJoining || c.debt.load()) return false;
+  const uint64_t stand_in = stand_in_cookie(fd);
+  if (c.state.is_replaced() && stand_in == 0) return false;
+  return socket_cookie(fd) != (stand_in != 0 ? stand_in : c.cookie);
+}
+
 void closing(int fd) {
   if (!g_registry_used.load(std::memory_order_relaxed)) return;
   const Slot* entry = entry_of(fd, false);

@@ -40,6 +40,9 @@ Mark mark_for(Noted noted);
 
 // The number was given out anew: forgets the connection behind it, which is ended if no close was seen.
 void forget(int fd);
+// Was the number closed past the hooks, and is it that of another socket now? It costs a system call: callers ask where nothing
+// is under way on the connection.
+bool given_anew(const Connection& connection, int fd);
 // The application closes it (or replaces it): flush, then forget.
 void closing(int fd);
 // `copy` is a duplicate of `fd`.

@@ -9,7 +9,7 @@ import sysconfig
 
 import pytest
 
-from conftest import BUILD, PRELOAD
+from conftest import BUILD, PRELOAD, PYTHON
 from small_apps import config, faults_by_caller, probe, relay, url
 
 LIBRARIES = pathlib.Path("/usr/lib", sysconfig.get_config_var("MULTIARCH"))
@@ -53,6 +53,45 @@ def test_interposers_before_and_behind_ours_change_nothing(project):
     found = faults_by_caller(run)
     assert found == {name: 1 for name in names}, run
     assert run.test["dependencies_not_tested"] == [] and run.test["notes"] == [], run
+
+
+# Closes and accepts by the functions of libc's file, as torsocks does, and gives the number of a closed call to the next caller.
+PAST_THE_HOOKS = r"""
+import ctypes, os, socket, sys
+libc = ctypes.CDLL("libc.so.6")
+listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+
+
+def serve():
+    caller = libc.accept(listening.fileno(), None, None)
+    os.read(caller, 4096)
+    called = socket.create_connection(("127.0.0.1", int(sys.argv[2]))).detach()
+    os.write(called, b"GET / HTTP/1.1\r\nHost: stock\r\n\r\n")
+    status = os.read(called, 4096).split(b" ")[1]
+    os.write(caller, b"HTTP/1.1 %s Passed\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" % status)
+    libc.close(caller)
+    return caller, called
+
+
+while True:
+    caller, called = serve()
+    taken = os.open("/dev/null", os.O_RDONLY)
+    assert taken == caller
+    libc.close(called)
+    accepted, again = serve()
+    assert accepted == called
+    os.close(taken)
+    libc.close(again)
+"""
+
+
+def test_a_number_that_was_closed_and_accepted_past_the_hooks_is_that_of_another_connection(project):
+    project.write("past.py", PAST_THE_HOOKS)
+    past = {"name": "past", "command": f"exec {PYTHON} past.py ${{port:past}} ${{port:stock}}"}
+    project.write("filibuster.json", config([relay("stock"), past], [probe(url("past"), url("past"), expected="200,503")]))
+    run = project.filibuster("run", "--max-faults", "1", "--fault", "status:503")
+    assert run.exit_code == 0 and faults_by_caller(run) == {"past": 2}, run
+    assert [rpc["caller"] for rpc in run.test["reference"]] == ["test", "past", "test", "past"], run
 
 
 def test_a_second_copy_of_the_library_is_inert_and_both_are_named(project):
