@@ -56,8 +56,9 @@ Work declare_suite(CLI::App& app) {
   app.add_option(
          "--policy", options->policies,
          "the faults of a call, of P1 (first answer times out after the server acted), P2 (all answers time "
-         "out), P3 (a transient error to all attempts), P4 (first answer times out, errors to the "
-         "retries), and those of the configuration; default: all")
+         "out), P1-reset and P2-reset (the same by the end of the connection, without a wait), P3 (a transient "
+         "error to all attempts), P4 (first answer times out, errors to the retries), and those of the "
+         "configuration; default: all")
       ->type_name("P1,P4,...");
   app.add_option(
          "--coverage", options->coverage,

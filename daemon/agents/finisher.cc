@@ -141,6 +141,7 @@ struct Finisher::Connection {
     return stalled() ? Reached::kByStall : Reached::kBySilence;
   }
   bool app_half_closed = false;
+  bool waits_without_limit = false;  // a thread of the caller does
   uint64_t limit_ns = 0;
   uint64_t deadline_ns = 0;
   bool passes = false;             // the server's error passes, in the place of the fault
@@ -363,10 +364,12 @@ void Finisher::discard_input(Connection* connection) {
 
 void Finisher::waits_without_limit(uint64_t rpc) {
   const auto place = std::find_if(connections_.begin(), connections_.end(), [rpc](const auto& row) {
-    return row.second->hand_off.rpc == rpc && row.second->stalled();
+    return row.second->hand_off.rpc == rpc;
   });
   if (place == connections_.end()) return;
   Connection& connection = *place->second;
+  connection.waits_without_limit = true;
+  if (!connection.stalled()) return;
   report_(connection.hand_off.execution, rpc, {HangLimit::Reached::kNoLimit, connection.limit_ns});
   close_with_reset(std::move(connection.held));
   connections_.erase(place);
@@ -394,7 +397,8 @@ void Finisher::expire(uint64_t now_ns) {
     const HandOff& hand_off = connection.hand_off;
     const HangLimit::Reached reached = connection.reached();
     if (reached != HangLimit::Reached::kNot)
-      report_(hand_off.execution, hand_off.rpc, {reached, connection.limit_ns});
+      report_(hand_off.execution, hand_off.rpc,
+              {reached, connection.limit_ns, connection.waits_without_limit});
     if (!connection.answered) close_with_reset(std::move(connection.held));
     connections_.erase(number);
   }

@@ -41,8 +41,8 @@ class Finisher {
             uint64_t hang_limit_ns, uint64_t now_ns);
   // epoll reported `events` for `data` (without our tag).
   void ready(uint64_t data, uint32_t events);
-  // A thread of the caller waits without a limit for the rest of the answer to this RPC, of which the fault has sent half: the
-  // connection ends at once, and the reason is reported.
+  // A thread of the caller waits without a limit for the answer to this RPC. Where the fault has sent half of it, the connection
+  // ends at once, and the reason is reported; else the hang limit's report says so.
   void waits_without_limit(uint64_t rpc);
   // Ends the connections that reached their limit, and reports why.
   void expire(uint64_t now_ns);

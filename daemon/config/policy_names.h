@@ -6,6 +6,7 @@
 
 namespace filibuster {
 
-constexpr std::string_view kBuiltInPolicies[] = {"P1", "P2", "P3", "P4"};
+// In the order in which they are tried at a call site.
+constexpr std::string_view kBuiltInPolicies[] = {"P1-reset", "P1", "P2-reset", "P2", "P3", "P4"};
 
 }  // namespace filibuster

@@ -81,8 +81,8 @@ milliseconds TestRun::limit() const {
 }
 
 Result<Attempt> TestRun::execute(const std::vector<PlannedRpcFault>& plan, int number,
-                                 milliseconds time, TestStarter::Start start) {
-  auto result = runner_.run(session_->counters.next_execution++, plan, time, start);
+                                 const TimeLimit& limit, TestStarter::Start start) {
+  auto result = runner_.run(session_->counters.next_execution++, plan, limit, start);
   if (!result) return result.error();
   Attempt out;
   out.result = std::move(result).value();
@@ -94,14 +94,14 @@ Result<Attempt> TestRun::execute(const std::vector<PlannedRpcFault>& plan, int n
 
 Result<Attempt> TestRun::execute_once(const std::vector<PlannedRpcFault>& plan,
                                       TestStarter::Start start) {
-  auto run = execute(plan, 1, limit(), start);
+  auto run = execute(plan, 1, {limit()}, start);
   if (run) run->output = runner_.output();
   return run;
 }
 
 Result<Attempt> TestRun::settle() {
   for (int number = 1;; ++number) {
-    auto run = execute({}, number, limit(), TestStarter::Start::kPlain);
+    auto run = execute({}, number, {limit()}, TestStarter::Start::kPlain);
     if (!run || run->result.stopped) return run;
     Attempt attempt = std::move(run).value();
     const bool settled = is_settled(attempt.result.record);
@@ -114,7 +114,7 @@ Result<Attempt> TestRun::settle() {
 
 Result<Attempt> TestRun::reference(const Observer& observer) {
   for (int number = 1;; ++number) {
-    auto run = execute({}, number, limit(), TestStarter::Start::kPlain);
+    auto run = execute({}, number, {limit()}, TestStarter::Start::kPlain);
     if (!run || run->result.stopped) return run;
     Attempt attempt = std::move(run).value();
     attempt.runs_again = !is_settled(attempt.result.record) &&
@@ -137,7 +137,7 @@ Result<Attempt> TestRun::attempt(const std::vector<PlannedRpcFault>& plan, const
   for (int number = 1;; ++number) {
     const bool is_there = number == 1 && first.has_value();
     auto run = is_there ? Result<Attempt>(std::move(*first))
-                        : execute(planned, number, limit() + more_time,
+                        : execute(planned, number, {limit() + more_time, while_calls_come_},
                                   number == 1 ? start : TestStarter::Start::kPlain);
     if (!run) return run.error();
     Attempt attempt = std::move(run).value();

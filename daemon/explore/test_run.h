@@ -111,6 +111,8 @@ class TestRun {
 
   // The duration from which the time limit of the executions that follow is derived.
   void set_reference_seconds(double seconds) { reference_seconds_ = seconds; }
+  // While calls come, an execution under faults may take so long (TimeLimit).
+  void set_while_calls_come(std::chrono::milliseconds most) { while_calls_come_ = most; }
   // Of the reference execution.
   const retries::ActCounts& usual_acts() const { return usual_acts_; }
   void set_usual_acts(retries::ActCounts acts) { usual_acts_ = std::move(acts); }
@@ -124,7 +126,7 @@ class TestRun {
   TestRun(SessionContext* session, Lane* lane, const TestConfig& test, const Config& config,
           ExecutionRunner runner);
   Result<Attempt> execute(const std::vector<PlannedRpcFault>& plan, int number,
-                          std::chrono::milliseconds limit, TestStarter::Start start);
+                          const TimeLimit& limit, TestStarter::Start start);
 
   SessionContext* session_;
   Lane* lane_;
@@ -133,6 +135,7 @@ class TestRun {
   ExecutionRunner runner_;
   KeptConnections kept_connections_;
   double reference_seconds_ = 0;
+  std::chrono::milliseconds while_calls_come_{0};
   retries::ActCounts usual_acts_;
 };
 

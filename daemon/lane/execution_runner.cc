@@ -206,7 +206,7 @@ void ExecutionRunner::note_old_connections(const attach::OldConnections& before,
 
 Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
                                              const std::vector<PlannedRpcFault>& plan,
-                                             milliseconds limit, TestStarter::Start start) {
+                                             const TimeLimit& limit, TestStarter::Start start) {
   const uint64_t asked_ns = clock_ns();
   auto ready = services_->prepare_execution();
   if (!ready) return ready.error();
@@ -232,7 +232,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   logs.begin();
   const auto started = Clock::now();
   const uint64_t started_ns = clock_ns();
-  auto test = starter_.start(number, start, limit, lane_->wake_fd);
+  auto test = starter_.start(number, start, limit.time, lane_->wake_fd);
   if (!test) {
     hub_->end_execution();
     return with_remedy("test '" + test_->name + "' does not start: " + test.error().message,
@@ -242,12 +242,17 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   result.pid = running.pid();
   owned_->add("test", running.pid(), running.start_time());
   fail_point("executing");
-  result.limit_seconds = std::chrono::duration<double>(limit).count();
   const auto began = hub_->patient_now();
-  for (auto left = limit; left > milliseconds(0) && !result.exit && !is_readable(lane_->wake_fd);) {
+  milliseconds whole = limit.time, left = whole;
+  while (left > milliseconds(0) && !result.exit && !is_readable(lane_->wake_fd)) {
     result.exit = running.wait(left, lane_->wake_fd);
-    left = std::chrono::ceil<milliseconds>(limit - (hub_->patient_now() - began));
+    const auto taken = hub_->patient_now() - began;
+    left = std::chrono::ceil<milliseconds>(whole - taken);
+    if (left > milliseconds(0) || result.exit || whole >= limit.while_calls_come) continue;
+    left = more_time(limit, whole, hub_->snapshot(StackLines::kOfInjected), clock_ns());
+    whole += left;
   }
+  result.limit_seconds = std::chrono::duration<double>(whole).count();
   result.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   if (!result.exit) {
     result.stopped = is_readable(lane_->wake_fd);

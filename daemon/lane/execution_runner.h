@@ -14,6 +14,7 @@
 #include "daemon/lane/service_logs.h"
 #include "daemon/lane/services.h"
 #include "daemon/lane/test_starter.h"
+#include "daemon/lane/time_limit.h"
 
 namespace filibuster {
 
@@ -45,7 +46,7 @@ class ExecutionRunner {
   // Error: the environment is broken (a service does not start again, a hook fails, the test's
   // program is not found): exploring on would conclude nothing.
   Result<ExecutionResult> run(uint32_t number, const std::vector<PlannedRpcFault>& plan,
-                              std::chrono::milliseconds limit,
+                              const TimeLimit& limit,
                               TestStarter::Start start = TestStarter::Start::kPlain);
   TestStarter& starter() { return starter_; }
   // The test's own last lines, for reports.

@@ -27,7 +27,7 @@ Silence judge_silence(const ExecutionRecord& record, Hash128 index) {
   const RpcRecord* rpc = find(record, index);
   if (rpc == nullptr || !rpc->injected || rpc->fault.kind != FaultKind::kTimeout)
     return Silence::kNotSeen;
-  if (rpc->hang_limit.has_no_timeout()) return Silence::kWaitsOn;
+  if (rpc->hang_limit.is_of_silence()) return Silence::kWaitsOn;
   if (rpc->open) return Silence::kNotSeen;
   // A client over HTTP/2 that gives up cancels its stream and keeps the connection.
   const bool cancelled = rpc->outcome == RpcOutcome::kReset &&

@@ -11,7 +11,7 @@ namespace filibuster {
 struct HangLimit {
   enum class Reached : uint8_t {
     kNot,
-    kBySilence,  // the caller waited for an answer until then: it has no timeout
+    kBySilence,  // the caller waited for an answer until then: it has no timeout, or a longer one
     kByAnswer,   // the server's own answer, which is awaited first, did not end
     kByReader,   // the caller does not read the answer
     // Of an answer that stops in the middle of its body. kByStall: the caller still waited for the rest at the limit,
@@ -24,26 +24,31 @@ struct HangLimit {
   };
   Reached reached = Reached::kNot;
   uint64_t limit_ns = 0;
+  bool without_limit =
+      false;  // of kBySilence: a thread was seen to wait, and its wait has no limit
 
-  bool has_no_timeout() const { return reached == Reached::kBySilence; }
+  bool is_of_silence() const { return reached == Reached::kBySilence; }
+  // Nothing but the fault's end can end the wait.
+  bool has_no_timeout() const { return is_of_silence() && without_limit; }
   // A caller waited for as long as the fault lasted, for an answer or the rest of one.
   bool waited_on() const {
-    return has_no_timeout() || reached == Reached::kByStall || reached == Reached::kNoLimit;
+    return is_of_silence() || reached == Reached::kByStall || reached == Reached::kNoLimit;
   }
   bool was_still_open() const { return waited_on() || reached == Reached::kOutlived; }
 };
 
-// Stands in what is said of Reached::kByStall.
+// Stands in what is said where the caller may have a longer limit.
 inline constexpr std::string_view kStillWaited = "caller still waited after ";
 
-// "caller has no timeout (hang limit 5.0 s reached)", "caller still waited after 6 s for the rest of the body"
+// "caller has no timeout (hang limit 5.0 s reached)", "caller still waited after 6 s for an answer"
 inline std::string to_text(const HangLimit& limit) {
   const uint64_t tenths = limit.limit_ns / 100'000'000;
   if (limit.reached == HangLimit::Reached::kNoLimit) return "caller has no limit for the body";
-  if (limit.reached == HangLimit::Reached::kByStall) {
+  const bool stalls = limit.reached == HangLimit::Reached::kByStall;
+  if (stalls || (limit.is_of_silence() && !limit.without_limit)) {
     return std::string(kStillWaited) + std::to_string(tenths / 10) +
            (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10)) +
-           " s for the rest of the body";
+           (stalls ? " s for the rest of the body" : " s for an answer");
   }
   const char* what = "";
   switch (limit.reached) {

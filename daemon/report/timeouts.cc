@@ -39,7 +39,7 @@ bool TimeoutCounts::see(const ExecutionRecord& record) {
       continue;
     }
     ++client.waited;
-    client.hang_limit += rpc.hang_limit.has_no_timeout() ? 1 : 0;
+    client.hang_limit += rpc.hang_limit.is_of_silence() ? 1 : 0;
     if (rpc.finished_ns <= rpc.issued_ns) continue;
     client.longest =
         std::max(client.longest, static_cast<double>(rpc.finished_ns - rpc.issued_ns) / 1e9);

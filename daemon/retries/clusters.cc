@@ -114,7 +114,10 @@ std::vector<Cluster> cluster(const std::vector<Suspect>& suspects, const std::ve
     std::vector<std::string> frames;
     if (has_frames) frames = application_frames(one.outcome.failure, options);
     const std::string what = what_of(one);
-    const auto [place, added] = known.try_emplace({one.call_site, frames, what}, out.size());
+    // A client without a limit has none at any of its call sites.
+    const bool endless = one.verdict.oracle == Oracle::kHang && !one.outcome.endless.empty();
+    const std::string& where = endless ? one.outcome.client : one.call_site;
+    const auto [place, added] = known.try_emplace({where, frames, what}, out.size());
     if (added)
       out.push_back({one.call_site,
                      std::move(frames),

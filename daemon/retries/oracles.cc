@@ -94,11 +94,13 @@ std::string said_by(const suite::Failure& failure) {
   return raised.message.empty() ? raised.type : raised.type + ": " + raised.message;
 }
 
-// The runner's own limit for a test was over (mocha, jest, node): this is neither the application's exception nor the fault's.
+// The runner's own limit for a test was over (mocha, jest, node, pytest-timeout, JUnit): this is neither the application's exception
+// nor the fault's.
 bool is_runners_limit(const suite::Raised& raised) {
   const std::string_view said = raised.message;
   return (said.starts_with("Timeout of ") && said.find("ms exceeded") != said.npos) ||
-         said.starts_with("Exceeded timeout of ") || said.starts_with("test timed out after ");
+         said.starts_with("Exceeded timeout of ") || said.starts_with("test timed out after ") ||
+         said.starts_with("Timeout >") || said.find("() timed out after ") != said.npos;
 }
 
 void judge_failure(const FaultedTest& test, const ExecutionRecord& record, const RetryGroup* group,
@@ -123,6 +125,9 @@ void judge_failure(const FaultedTest& test, const ExecutionRecord& record, const
   if (is_runners_limit(last)) {
     out->oracle = Oracle::kUnreadable;
     out->evidence = "the runner's own limit for a test was over: " + last.message;
+    if (out->repeated.empty()) return;
+    out->oracle = Oracle::kPossibleSilentViolation;
+    out->evidence += "; until then " + repetition_text(record, out->repeated.front());
     return;
   }
   const RpcRecord* about = raised_by(last, record, options);
@@ -344,6 +349,10 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
         out.evidence = kUncaught + out.evidence;
       }
     } break;
+  }
+  if (!is_bug(out.oracle) && !test.endless.empty()) {
+    out.oracle = Oracle::kHang;
+    out.evidence = test.endless + (out.evidence.empty() ? "" : "; then " + out.evidence);
   }
   return out;
 }

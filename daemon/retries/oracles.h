@@ -20,7 +20,7 @@ enum class Ending : uint8_t {
   kPassed = 0,
   kFailed,  // the test says so
   kDied,    // a process of the application or the test ended by a signal, or a service exited
-  kHung,    // the test did not end within its limit, or a caller waited to the hang limit
+  kHung,    // the test did not end within its limit
 };
 
 struct OracleOptions : CodeOwners {
@@ -111,7 +111,10 @@ struct FaultedTest {
   std::vector<std::string> error_bodies = {};  // of the same
   std::string call_site = {};                  // of the faulted call; "": it is not known
   std::optional<size_t> group = {};            // the faulted call's position in the groups
-  std::string hang = {};                       // of kHung: who waited, and how long
+  std::string client = {};                     // that makes the faulted call: "test -> blobs"
+  std::string hang = {};                       // of kHung: how long it was waited for
+  // Who waits for an answer, and has no limit. What came after the hang limit had ended this wait is judged first.
+  std::string endless = {};
   bool no_result = false;  // of kDied: the runner succeeded, and did not say how the test ended
   bool uncaught = false;   // its exception would have ended a process without this runner
 };

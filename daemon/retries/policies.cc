@@ -15,13 +15,17 @@ struct BuiltIn {
   std::string_view meaning;
 };
 constexpr BuiltIn kBuiltIn[] = {
-    {kBuiltInPolicies[0], "timeout:after when=1", true,
+    {kBuiltInPolicies[0], "reset:after when=1", true,
+     "the first answer does not come, since its connection ends, although the server acted"},
+    {kBuiltInPolicies[1], "timeout:after when=1", true,
      "the first answer does not come, although the server acted"},
-    {kBuiltInPolicies[1], "timeout:after when=1+", false,
+    {kBuiltInPolicies[2], "reset:after when=1+", false,
+     "no answer comes, since each connection ends, although the server acted each time"},
+    {kBuiltInPolicies[3], "timeout:after when=1+", false,
      "no answer comes, although the server acted each time"},
-    {kBuiltInPolicies[2], "503 when=1+", true,
+    {kBuiltInPolicies[4], "503 when=1+", true,
      "every attempt gets a transient error and does not reach the server"},
-    {kBuiltInPolicies[3], "timeout:after, 503 when=2+", false,
+    {kBuiltInPolicies[5], "timeout:after, 503 when=2+", false,
      "the first answer does not come, although the server acted; retries get a transient error"},
 };
 

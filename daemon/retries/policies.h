@@ -1,12 +1,14 @@
 // Policies of retry-aware testing (Rainmaker, NSDI 2023, figure 6), as data: each is a sequence of outcomes for the
 // attempts of one call. Policies of the configuration stand beside the built-in ones.
 //
-//   P1  timeout:after                   the first answer does not come, the retries pass
-//   P2  timeout:after when=1+           no answer comes, and the server acts each time
-//   P3  503 when=1+                     no attempt reaches the server
-//   P4  timeout:after, 503 when=2+      the server acts once, and the caller is told of a failure
+//   P1-reset  reset:after when=1              as P1, for a caller that waits for longer than anybody wants to
+//   P1        timeout:after when=1            the first answer does not come, the retries pass
+//   P2-reset  reset:after when=1+             as P2, for such a caller
+//   P2        timeout:after when=1+           no answer comes, and the server acts each time
+//   P3        503 when=1+                     no attempt reaches the server
+//   P4        timeout:after, 503 when=2+      the server acts once, and the caller is told of a failure
 //
-// A client that does not try again sees P1, P2 and P4 alike; P1 and P3 are left.
+// A client that does not try again sees P1, P2 and P4 alike; P1, its form with a reset, and P3 are left.
 #pragma once
 
 #include <string>

@@ -62,6 +62,13 @@ Json row(const ClusterRow& row) {
           {"counterexample", row.counterexample}};
 }
 
+Json row(const WaitingClient& client) {
+  return {{"client", client.client},
+          {"waited", client.waited},
+          {"call_site", client.site},
+          {"executions", client.executions}};
+}
+
 Json row(const PairRow& pair) {
   return {{"test", pair.test}, {"call_site", pair.site}};
 }
@@ -105,6 +112,7 @@ std::string to_json(const SuiteResults& results) {
                {"faults", rows(results.faults)},
                {"untried", rows(results.untried)},
                {"clusters", rows(results.clusters)},
+               {"waiting_clients", rows(results.clients)},
                {"notes", results.notes}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

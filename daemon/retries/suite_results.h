@@ -67,6 +67,14 @@ struct ClusterRow {
   }
 };
 
+// A client that waited for an answer for longer than the hang limit, which is said once.
+struct WaitingClient {
+  std::string client;  // "test -> blobs"
+  std::string waited;  // "test: caller still waited after 6 s for an answer"
+  std::string site;    // where it was seen first
+  uint32_t executions = 0;
+};
+
 struct PairRow {
   std::string test, site;
 };
@@ -90,6 +98,7 @@ struct SuiteResults {
   std::vector<FaultRow> faults;
   std::vector<PairRow> untried;  // by the plan that is executed
   std::vector<ClusterRow> clusters;
+  std::vector<WaitingClient> clients;
   double reference_seconds = 0, estimate_seconds = 0, measured_seconds = 0, replay_seconds = 0;
   std::string why_gap;
   std::string assumptions;  // on which the estimate rests

@@ -124,6 +124,13 @@ std::string to_text(const SuiteResults& results) {
   }
   out += list(results.clusters, "Hung once, and not when it was replayed (no likely bug):",
               [&](const ClusterRow& row) { return hung_once_text(results, row); });
+  out += list(results.clients,
+              "Waits for an answer for longer than the hang limit, whose end is then a reset:",
+              [](const WaitingClient& client) {
+                return client.client + ": " + client.waited + "; seen first at " +
+                       call_site_text(client.site) + ", in " +
+                       count(client.executions, "execution", "executions");
+              });
   size_t executed = 0, consistent = 0, unread = 0;
   for (const FaultRow& row : results.faults) {
     executed += row.execution != 0 ? 1 : 0;

@@ -8,10 +8,11 @@ namespace filibuster {
 using retries::FaultRow;
 
 Result<std::optional<Case>> SuiteCases::next() {
-  const std::vector<size_t>& planned = options_.test->planned;
+  const std::vector<size_t>& planned = *options_.planned;
   while (!left_out_ && at_ < planned.size()) {
     const size_t position = planned[at_++];
     FaultRow& row = options_.results->faults[position];
+    if (row.execution != 0 || !row.skipped.empty()) continue;  // an earlier round had it
     time_over_ = time_over_ || options_.time_is_over();
     if (time_over_) {
       row.skipped = kSuiteTimeOver;

@@ -24,6 +24,7 @@ class SuiteCases final : public CaseSource {
     SuiteMemory* memory;
     retries::SuiteResults* results;
     const std::vector<retries::Policy>* policies;
+    const std::vector<size_t>* planned;  // of this round, positions in SuiteResults::faults
     std::function<bool()> time_is_over;
   };
   explicit SuiteCases(const Options& options) : options_(options) {}
@@ -39,7 +40,7 @@ class SuiteCases final : public CaseSource {
   void leave_out_the_rest(const std::string& why);
 
   const Options options_;
-  size_t at_ = 0;  // in SuiteTest::planned
+  size_t at_ = 0;  // in Options::planned
   bool checked_ = false, left_out_ = false, time_over_ = false;
   std::vector<size_t> unchecked_;  // failures since the test was last known to pass
 };

@@ -1,6 +1,7 @@
 // The executions of a test under faults: one sequence of outcomes at one call each.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/fault/attempts.h"
 #include "core/protocol/events.h"
@@ -17,13 +18,27 @@ using std::chrono::milliseconds;
 // Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
 constexpr milliseconds kAfterSilence{2000};  // for the calls that follow the end of a silence
 constexpr int kMostSilences = 4;             // that a test may wait for beyond its own limit
-constexpr uint32_t kMostTries = 3;           // of an execution that lost a race before its fault
+// Client libraries try for 30 s and more.
+constexpr milliseconds kWhileCallsCome{120'000};
+constexpr char kEndOfSilence[] = "reset:after";  // what a caller that waits to the hang limit sees
+constexpr uint32_t kMostTries = 3;  // of an execution that lost a race before its fault
 
 // Which policies wait for an answer that does not come, at their first attempt.
 bool begins_silent(const FaultSpec& fault) {
   const FaultSpec* first =
       fault.kind == FaultKind::kAttempts ? outcome_of(fault.attempts, 1) : &fault;
   return first != nullptr && first->kind == FaultKind::kTimeout;
+}
+
+bool begins_with_reset(const FaultSpec& fault) {
+  const FaultSpec* first =
+      fault.kind == FaultKind::kAttempts ? outcome_of(fault.attempts, 1) : &fault;
+  return first != nullptr && first->kind == FaultKind::kReset;
+}
+
+// Client objects are not known: calls of one program to one service are taken for those of one client.
+std::string client_of(const RpcRecord& rpc) {
+  return rpc.caller + " -> " + rpc.service;
 }
 
 // How long a test may wait for silences beyond a limit that nobody has chosen for it.
@@ -105,6 +120,7 @@ Result<void> SuiteTester::prepare(const SuiteTest& test) {
       std::max(config_.bounds.quiesce_timeout, hang_limit_ + kAfterSilence);
   if (auto made = make_run(); !made) return made;
   run_->set_reference_seconds(test.row.seconds);
+  if (!test_.timeout && !config_.bounds.test_timeout) run_->set_while_calls_come(kWhileCallsCome);
   return {};
 }
 
@@ -163,19 +179,20 @@ SuiteEvidence SuiteTester::read(const Attempt& attempt, const Case& of) const {
     if (first.index == rpc.index && (first.injected || first.attempt != 0)) test.group = i;
   }
   test.call_site = rpc.call_site;
-  const auto hangs = [&test](const std::string& what) {
-    if (test.hang.find(what) != std::string::npos) return;
-    test.hang += (test.hang.empty() ? "" : "; ") + what;
+  if (attempt.judgement.verdict == Verdict::kTestTimeout) test.hang = attempt.judgement.detail;
+  const auto outcome = [&test](const std::string& text) {
+    if (std::find(test.outcomes.begin(), test.outcomes.end(), text) == test.outcomes.end())
+      test.outcomes.push_back(text);
   };
-  if (attempt.judgement.verdict == Verdict::kTestTimeout) hangs(attempt.judgement.detail);
   if (test.group) {
     for (const size_t at : out.groups[*test.group].rpcs) {
       const RpcRecord& one = out.record.rpcs[at];
-      if (one.hang_limit.waited_on()) hangs(one.caller + ": " + to_text(one.hang_limit));
+      if (one.hang_limit.has_no_timeout() || one.hang_limit.reached == HangLimit::Reached::kNoLimit)
+        test.endless = one.caller + ": " + to_text(one.hang_limit);
+      test.client = client_of(one);
       if (!one.injected) continue;
-      const std::string text = to_text(one.fault);
-      if (std::find(test.outcomes.begin(), test.outcomes.end(), text) == test.outcomes.end())
-        test.outcomes.push_back(text);
+      outcome(to_text(one.fault));
+      if (one.hang_limit.waited_on()) outcome(kEndOfSilence);
     }
   }
   for (const AttemptRule& rule : fault.attempts.rules) {
@@ -235,15 +252,23 @@ void SuiteTester::learn(const SuiteEvidence& evidence, const FaultSpec& fault, d
   SiteKnowledge& known = memory_.sites[site];
   const auto came = static_cast<uint32_t>(group.rpcs.size());
   uint32_t silences = 0;
-  bool elapsed = false, no_timeout = false;
+  bool elapsed = false, waited = false;
   for (const size_t at : group.rpcs) {
     const RpcRecord& rpc = evidence.record.rpcs[at];
-    no_timeout = no_timeout || rpc.hang_limit.has_no_timeout();
+    if (rpc.hang_limit.waited_on() && !std::exchange(waited, true)) {
+      retries::WaitingClient& client = memory_.clients[client_of(rpc)];
+      if (client.executions++ == 0 || rpc.hang_limit.has_no_timeout()) {
+        client.client = client_of(rpc);
+        client.waited = rpc.caller + ": " + to_text(rpc.hang_limit);
+        if (client.site.empty()) client.site = site;
+      }
+    }
     if (!rpc.injected || rpc.fault.kind != FaultKind::kTimeout) continue;
     ++silences;
     elapsed = elapsed || rpc.elapsed;
   }
-  known.hangs += no_timeout ? 1 : 0;
+  if (begins_with_reset(fault))
+    known.retries_after_reset = known.retries_after_reset.value_or(false) || came > 1;
   if (begins_silent(fault)) known.retries = known.retries.value_or(false) || came > 1;
   if (is_for_all(fault)) known.attempts = std::max(known.attempts, came);
   if (silences > 0)
@@ -252,12 +277,12 @@ void SuiteTester::learn(const SuiteEvidence& evidence, const FaultSpec& fault, d
   // Only what was raised for an injected fault says as what it surfaces.
   const RpcRecord& last = evidence.record.rpcs[group.rpcs.back()];
   if (test.ending == retries::Ending::kFailed && last.injected && !test.failure.assertion)
-    memory_.surfaces.learn(to_text(last.fault), test.failure, test.call_site, oracle_options_,
-                           [&](const suite::Raised& raised) {
-                             return retries::is_later(
-                                 retries::raised_by(raised, evidence.record, oracle_options_),
-                                 evidence.record, &group);
-                           });
+    memory_.surfaces.learn(
+        last.hang_limit.waited_on() ? kEndOfSilence : to_text(last.fault), test.failure,
+        test.call_site, oracle_options_, [&](const suite::Raised& raised) {
+          return retries::is_later(retries::raised_by(raised, evidence.record, oracle_options_),
+                                   evidence.record, &group);
+        });
 }
 
 std::optional<Case> SuiteTester::plan(const retries::Policy& policy, size_t position,
@@ -271,14 +296,17 @@ std::optional<Case> SuiteTester::plan(const retries::Policy& policy, size_t posi
   {
     const std::lock_guard lock(memory_.mutex);
     const SiteKnowledge& known = memory_.sites[row->site];
-    if (known.has_no_timeout() && begins_silent(fault.value())) {
+    const auto waits = memory_.clients.find(client_of(call.reference));
+    if (waits != memory_.clients.end() && memory_.has_reset_forms && begins_silent(fault.value())) {
       row->skipped =
-          "the client has no timeout at this call site (" + row->site +
-          "), which is said once; if other clients call by it, leave its frame out (index.frames.deny)";
+          "the client (" + waits->first +
+          ") waits for an answer for longer than the hang limit, which is said once; P1-reset and P2-reset need no wait";
       return std::nullopt;
     }
-    if (known.retries == false && !policy.without_retries) {
-      row->skipped = "the client does not try again here, so it would see what P1 shows";
+    const bool reset = begins_with_reset(fault.value());
+    if ((reset ? known.retries_after_reset : known.retries) == false && !policy.without_retries) {
+      row->skipped = std::string("the client does not try again here, so it would see what ") +
+                     (reset ? "P1-reset" : "P1") + " shows";
       return std::nullopt;
     }
   }
@@ -318,7 +346,7 @@ void SuiteTester::conclude(const Case& one, const CaseOutcome& result, retries::
   tell_attempts(evidence, row);
   learn(evidence, one.plan.front().fault, row->seconds, row->site);
   const bool passed =
-      evidence.outcome.ending == retries::Ending::kPassed &&
+      evidence.outcome.ending == retries::Ending::kPassed && evidence.outcome.endless.empty() &&
       retries::repeated_mutations(evidence.record, evidence.groups, oracle_options_.mutations)
           .empty();
   if (passed) return;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "daemon/config/policy_names.h"
 #include "daemon/process/session_lane.h"
 #include "daemon/report/call_site_text.h"
 #include "daemon/report/unknown_cause.h"
@@ -13,6 +14,7 @@
 #include "daemon/session/suite_counterexamples.h"
 #include "daemon/session/suite_planning.h"
 #include "daemon/session/suite_tester.h"
+#include "daemon/suite/runner.h"
 
 namespace filibuster {
 namespace {
@@ -23,10 +25,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char kStopped[] = "the session was stopped";
 
-// FILIBUSTER_TIME_UP_AFTER is for tests: the time is over after so many executions of the session, whatever a clock says.
+// For tests: the time is over after so many executions of the session, whatever a clock says.
+constexpr char kTimeUpAfter[] = "FILIBUSTER_TIME_UP_AFTER";
+
 bool time_is_over(const SessionContext& session) {
   if (!session.deadline) return false;
-  if (const char* after = getenv("FILIBUSTER_TIME_UP_AFTER"))
+  if (const char* after = getenv(kTimeUpAfter))
     return session.counters.next_execution > std::strtoull(after, nullptr, 10);
   return Clock::now() >= *session.deadline;
 }
@@ -66,6 +70,14 @@ class SuiteMode final : public Mode {
     Exploration out;
     one->error.clear();
     const auto began = Clock::now();
+    if (round_ == Round::kReference && references_are_over()) {
+      one->row.name = test.name;
+      one->row.left_out =
+          "it was not run: runs without faults have a third of the time of --max-time";
+      out.report.test = test.name;
+      out.report.time_over = true;
+      return out;
+    }
     if (round_ != Round::kReplays && time_is_over(*session)) {
       out.report.test = test.name;
       out.report.time_over = true;
@@ -76,18 +88,18 @@ class SuiteMode final : public Mode {
       return out;
     }
     SuiteTester tester(session, lane, test, &memory_);
+    const bool faults = round_ == Round::kFirstFaults || round_ == Round::kFaults;
     const Result<void> done = round_ == Round::kReference ? tester.reference(one)
-                              : round_ == Round::kFaults
-                                  ? run_faults(&tester, session, lane, one, &out)
-                                  : run_replays(&tester, session, one);
-    if (round_ == Round::kFaults) tester.note_place(one);
+                              : faults ? run_faults(&tester, session, lane, one, &out)
+                                       : run_replays(&tester, session, one);
+    if (faults) tester.note_place(one);
     const double seconds =
         std::chrono::duration<double>(Clock::now() - began).count() - tester.control_seconds();
     {
       const std::lock_guard lock(mutex_);
       results_.reference_seconds += tester.control_seconds();
       (round_ == Round::kReference ? results_.reference_seconds
-       : round_ == Round::kFaults  ? results_.measured_seconds
+       : faults                    ? results_.measured_seconds
                                    : results_.replay_seconds) += seconds;
     }
     if (!done) {
@@ -105,14 +117,18 @@ class SuiteMode final : public Mode {
   bool begins_another_round() override {
     if (round_ == Round::kReference) {
       plan();
-      round_ = Round::kFaults;
+      round_ = is_bounded() ? Round::kFirstFaults : Round::kFaults;
       return !request_.suite.estimate && !results_.faults.empty();
+    }
+    if (round_ == Round::kFirstFaults) {
+      round_ = Round::kFaults;
+      return true;
     }
     if (round_ == Round::kReplays) return false;
     conclude("");
     round_ = Round::kReplays;
-    if (const auto most = request_.config.bounds.max_time; most.count() > 0)
-      replays_end_ = std::max(Clock::now(), began_ + most) + most / 2;
+    const auto most = request_.config.bounds.max_time;
+    if (is_bounded()) replays_end_ = std::max(Clock::now(), began_ + most) + most / 2;
     return !results_.clusters.empty();
   }
 
@@ -120,7 +136,7 @@ class SuiteMode final : public Mode {
     if (round_ == Round::kReference) {
       list_tests(kStopped);
       results_.notes.push_back("the session was stopped before anything was planned");
-    } else if (round_ == Round::kFaults) {
+    } else if (round_ != Round::kReplays) {
       conclude(kStopped);
     }
     for (ClusterRow& row : results_.clusters) {
@@ -173,7 +189,14 @@ class SuiteMode final : public Mode {
   }
 
  private:
-  enum class Round { kReference, kFaults, kReplays };
+  // kFirstFaults, under --max-time alone: each call site of the suite gets its first fault before any gets its second.
+  enum class Round { kReference, kFirstFaults, kFaults, kReplays };
+
+  bool is_bounded() const { return request_.config.bounds.max_time.count() > 0; }
+  bool references_are_over() const {
+    return is_bounded() && getenv(kTimeUpAfter) == nullptr &&
+           Clock::now() - began_ > request_.config.bounds.max_time / 3;
+  }
 
   // In the order of the configuration. `why_not`: why some were not run.
   void list_tests(const std::string& why_not) {
@@ -202,7 +225,13 @@ class SuiteMode final : public Mode {
     if (!plan_error_.empty()) results_.notes.push_back(plan_error_);
     for (size_t i = 0; i < results_.faults.size(); ++i)
       tests_[results_.faults[i].test].planned.push_back(i);
+    for (const size_t at : first_faults(results_))
+      tests_[results_.faults[at].test].first.push_back(at);
     policies_ = planned.policies;
+    memory_.has_reset_forms =
+        std::any_of(policies_.begin(), policies_.end(),
+                    [](const retries::Policy& one) { return one.name == kBuiltInPolicies[0]; });
+    if (!request_.suite.estimate) note_lifted_limits();
     if (request_.suite.estimate && results_.faults.empty() && plan_error_.empty())
       results_.notes.push_back(
           "there is nothing to do: no call of any test gets a fault (the reasons are those of the tests that were left out, and of the call sites without "
@@ -217,11 +246,22 @@ class SuiteMode final : public Mode {
     }
   }
 
+  void note_lifted_limits() {
+    for (const TestConfig& test : request_.config.tests) {
+      const suite::Runner* runner = test.suite ? suite::find_runner(test.suite->runner) : nullptr;
+      const std::string said(runner == nullptr ? "" : runner->lifted);
+      if (!said.empty() && std::ranges::find(results_.notes, said) == results_.notes.end())
+        results_.notes.push_back(said);
+    }
+  }
+
   Result<void> run_faults(SuiteTester* tester, SessionContext* session, Lane* lane, SuiteTest* test,
                           Exploration* out) {
-    if (test->planned.empty()) return {};
+    const std::vector<size_t>& planned =
+        round_ == Round::kFirstFaults ? test->first : test->planned;
+    if (planned.empty()) return {};
     if (auto ready = tester->prepare(*test); !ready) return ready;
-    SuiteCases cases({tester, test, &memory_, &results_, &policies_,
+    SuiteCases cases({tester, test, &memory_, &results_, &policies_, &planned,
                       [session] { return time_is_over(*session); }});
     const auto done = run_cases(&cases, tester, lane->place().wake_fd);
     out->report.time_over = cases.time_over();
@@ -268,6 +308,7 @@ class SuiteMode final : public Mode {
       row.skipped = error.empty() ? why_not : "its test could not be run: " + error;
     }
     judge_all();
+    for (const auto& [name, client] : memory_.clients) results_.clients.push_back(client);
     write_counterexamples(root_, request_, tests_, memory_.evidence, &results_);
     keep_sites();
   }

@@ -135,6 +135,22 @@ SuitePlanning plan_suite(const SuiteOptions& options, bool elapsed,
   return out;
 }
 
+std::vector<size_t> first_faults(const SuiteResults& results) {
+  std::map<std::string, double> seconds;
+  for (const retries::SuiteTestRow& test : results.tests) seconds[test.name] = test.seconds;
+  std::map<std::string, size_t> first;
+  for (size_t i = 0; i < results.faults.size(); ++i) {
+    const FaultRow& row = results.faults[i];
+    const auto [place, added] = first.try_emplace(row.site, i);
+    if (!added && seconds[row.test] < seconds[results.faults[place->second].test])
+      place->second = i;
+  }
+  std::vector<size_t> out;
+  for (const auto& [site, at] : first) out.push_back(at);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 std::string to_json(const std::map<std::string, SiteKnowledge>& sites) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const auto& [site, known] : sites) {

@@ -25,6 +25,9 @@ SuitePlanning plan_suite(const SuiteOptions& options, bool elapsed,
                          const std::map<std::string, SiteKnowledge>& known,
                          retries::SuiteResults* results);
 
+// For each call site its first row in the test that takes the least time: positions in `results.faults`, ascending.
+std::vector<size_t> first_faults(const retries::SuiteResults& results);
+
 // What is known of call sites, kept in a file of ROOT for the next estimate. A text that is none has no sites.
 std::string to_json(const std::map<std::string, SiteKnowledge>& sites);
 std::map<std::string, SiteKnowledge> parse_sites(const std::string& text);

@@ -43,6 +43,7 @@ struct SuiteTest {
   std::vector<Hash128> given_up;           // RPCs that clients give up without any fault
   std::map<std::string, SuiteCall> calls;  // by call site
   std::vector<size_t> planned;             // positions in SuiteResults::faults
+  std::vector<size_t> first;               // those of them that come before all others of the suite
   uint64_t executions = 0;
   std::vector<std::string> notes;
   std::string error;  // why its exploration ended too early, in this round; "": it did not
@@ -53,12 +54,10 @@ struct SuiteTest {
 
 // What executions have shown of a call site, whichever test reached it.
 struct SiteKnowledge {
-  // Executions in which a client waited to the hang limit. The second one confirms that it has no timeout.
-  uint32_t hangs = 0;
-  bool has_no_timeout() const { return hangs > 1; }
-  std::optional<bool> retries;  // after a timeout
-  uint32_t attempts = 0;        // the most that came when every attempt was faulted
-  double silence_seconds = -1;  // what a silence took; below 0: not known
+  std::optional<bool> retries;              // after a timeout
+  std::optional<bool> retries_after_reset;  // after the end of a connection
+  uint32_t attempts = 0;                    // the most that came when every attempt was faulted
+  double silence_seconds = -1;              // what a silence took; below 0: not known
 };
 
 // An execution that is judged when it is known as what faults surface.
@@ -74,6 +73,9 @@ struct SuiteEvidence {
 struct SuiteMemory {
   std::mutex mutex;
   std::map<std::string, SiteKnowledge> sites;
+  std::map<std::string, retries::WaitingClient>
+      clients;                   // that waited to the hang limit, by client
+  bool has_reset_forms = false;  // the policies have forms without a silence
   retries::SurfacesAs surfaces;
   std::map<size_t, SuiteEvidence>
       evidence;  // by position in SuiteResults::faults; of those that are no plain pass

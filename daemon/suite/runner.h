@@ -35,6 +35,9 @@ struct Runner {
   // A command for /bin/sh that runs one test. It writes JUnit XML to `xml`, if the runner can, and what only the runner
   // has kept from ending the process to `uncaught_path(xml)`, if it can tell that.
   std::string (*each)(const Suite& suite, const SuiteTest& test, const std::string& xml);
+  // Its own limits for a test are lifted, since silences are waited for: "mocha's limit for a test is lifted (--timeout 0)".
+  // "": it has none.
+  std::string_view lifted;
 };
 
 // nullptr: there is none of this name.

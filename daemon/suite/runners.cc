@@ -46,6 +46,11 @@ std::string text_member(const Json& json, const char* name) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+// The option, unless the user's own command has one like it.
+std::string unless_chosen(const Suite& suite, std::string_view name, const std::string& option) {
+  return suite.program.find(name) == std::string::npos ? option : "";
+}
+
 // --- pytest ---------------------------------------------------------------------------------------
 
 constexpr std::string_view kPytest = "pytest";
@@ -77,7 +82,7 @@ Result<Tests> parse_pytest(const std::string& text, const std::string&) {
 }
 
 std::string run_pytest(const Suite& suite, const SuiteTest& test, const std::string& xml) {
-  return "exec " + program_of(suite, kPytest) +
+  return "export PYTEST_TIMEOUT=0; exec " + program_of(suite, kPytest) +
          " -q --rootdir=. -p no:cacheprovider --junitxml=" + shell_word(xml) + " " +
          shell_word(test.id);
 }
@@ -190,7 +195,8 @@ Result<Tests> parse_jest(const std::string& text, const std::string& directory) 
 std::string run_jest(const Suite& suite, const SuiteTest& test, const std::string& xml) {
   const std::string program = program_of(suite, kJest) + " --runTestsByPath " +
                               shell_word(test.file) +
-                              " --testNamePattern=" + shell_word(exact_pattern(test.id));
+                              " --testNamePattern=" + shell_word(exact_pattern(test.id)) +
+                              unless_chosen(suite, "--testTimeout", " --testTimeout=3600000");
   // The package jest-junit writes the XML. Without it, the exit code is the only result.
   return watch_node(xml) +
          "if [ -e node_modules/jest-junit ]; then JEST_JUNIT_OUTPUT_FILE=" + shell_word(xml) +
@@ -223,6 +229,7 @@ Result<Tests> parse_mocha(const std::string& text, const std::string& directory)
 
 std::string run_mocha(const Suite& suite, const SuiteTest& test, const std::string& xml) {
   return watch_node(xml) + "exec " + program_of(suite, kMocha) +
+         unless_chosen(suite, "--timeout", " --timeout 0") +
          " --reporter xunit --reporter-option output=" + shell_word(xml) + " --grep " +
          shell_word(exact_pattern(test.id)) + " " + shell_word(test.file);
 }
@@ -343,20 +350,25 @@ Result<Tests> parse_junit_list(const std::string& text, const std::string&) {
 std::string run_junit(const Suite& suite, const SuiteTest& test, const std::string& xml) {
   const std::string folder = shell_word(xml + ".d");
   return "rm -rf " + folder + "; " + program_of(suite, kJava) +
-         " org.junit.platform.console.ConsoleLauncher --disable-banner --details=none --reports-dir " +
+         " org.junit.platform.console.ConsoleLauncher --disable-banner --details=none"
+         " --config=junit.jupiter.execution.timeout.mode=disabled --reports-dir " +
          folder + " --select-method " + shell_word(test.id) + "; code=$?; [ -d " + folder +
          " ] && { echo '<testsuites>'; sed -s 1d " + folder + "/*.xml; echo '</testsuites>'; } > " +
          shell_word(xml) + "; exit $code";
 }
 
 constexpr std::array kRunners = {
-    Runner{"pytest", kPytest, list_pytest, parse_pytest, false, run_pytest},
-    Runner{"unittest", kPython, list_unittest, parse_unittest, false, run_unittest},
-    Runner{"jest", kJest, list_jest, parse_jest, true, run_jest},
-    Runner{"mocha", kMocha, list_mocha, parse_mocha, true, run_mocha},
-    Runner{"node", kNode, list_node, parse_node, false, run_node},
-    Runner{"gtest", "", list_gtest, parse_gtest, false, run_gtest},
-    Runner{"junit", kJava, list_junit, parse_junit_list, false, run_junit},
+    Runner{"pytest", kPytest, list_pytest, parse_pytest, false, run_pytest,
+           "the limits of pytest-timeout are lifted (PYTEST_TIMEOUT=0)"},
+    Runner{"unittest", kPython, list_unittest, parse_unittest, false, run_unittest, ""},
+    Runner{"jest", kJest, list_jest, parse_jest, true, run_jest,
+           "jest's limit for a test is lifted (--testTimeout)"},
+    Runner{"mocha", kMocha, list_mocha, parse_mocha, true, run_mocha,
+           "mocha's limit for a test is lifted (--timeout 0)"},
+    Runner{"node", kNode, list_node, parse_node, false, run_node, ""},
+    Runner{"gtest", "", list_gtest, parse_gtest, false, run_gtest, ""},
+    Runner{"junit", kJava, list_junit, parse_junit_list, false, run_junit,
+           "JUnit's limits for tests are lifted (junit.jupiter.execution.timeout.mode=disabled)"},
 };
 
 }  // namespace

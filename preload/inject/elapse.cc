@@ -102,7 +102,7 @@ bool elapse_receive(int fd) {
   return find_silent(fd) != nullptr;
 }
 
-void begin_stall(int fd, const OpenCall& call) {
+void begin_silence(int fd, const OpenCall& call) {
   ReplacedEntry* entry = find_replaced(fd);
   if (entry == nullptr) return;
   entry->stalled = call;

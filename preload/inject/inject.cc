@@ -132,7 +132,7 @@ bool end_before(Replacement* plan, Encryption* encryption, OutgoingCall* call) {
   return true;
 }
 
-bool silence_before(Replacement* plan, Encryption* encryption, OutgoingCall* call,
+bool silence_before(int fd, Replacement* plan, Encryption* encryption, OutgoingCall* call,
                     bool head_request) {
   let_close_reset(plan->pair);  // for the reset at the hang limit
   if (!hand_off(*call, HandOffKind::kSilence, head_request, plan->pair.held, -1)) {
@@ -140,6 +140,7 @@ bool silence_before(Replacement* plan, Encryption* encryption, OutgoingCall* cal
     return not_injected(*call, "no daemon to keep the silence");
   }
   replace(plan, encryption, kEntrySwallows | kEntrySilent, 0, 0);
+  begin_silence(fd, *call);
   close_original(plan);
   report_fault(*call, FaultHow::kInjected, "silent before it was sent");
   return true;
@@ -161,10 +162,10 @@ bool inject_before_effect(int fd, Encryption* encryption, OutgoingCall* call, bo
     case FaultKind::kRefused:
       return reset_before(&plan, encryption, call);
     case FaultKind::kTimeout:
-      return silence_before(&plan, encryption, call, head_request);
+      return silence_before(fd, &plan, encryption, call, head_request);
     case FaultKind::kTls:
       if (static_cast<TlsFault>(call->plan.tls) == TlsFault::kHandshakeTimeout)
-        return silence_before(&plan, encryption, call, head_request);
+        return silence_before(fd, &plan, encryption, call, head_request);
       if (static_cast<TlsFault>(call->plan.tls) == TlsFault::kClosedWithoutNotify)
         return end_before(&plan, encryption, call);
       break;
@@ -235,6 +236,7 @@ bool inject_after_effect(int fd, Encryption* encryption, OutgoingCall* call, boo
   } else if (kind == HandOffKind::kDrainThenReset) {
     finish_with_reset(call, FaultHow::kInjected, "reset after its effect");
   } else {
+    begin_silence(fd, *call);
     report_fault(*call, FaultHow::kInjected, "silent after its effect");
   }
   return true;

@@ -118,11 +118,12 @@ bool elapse_wait(const pollfd* fds, nfds_t count, int timeout_ms);
 // The same for a receive. It is over at once only if `fd` is silent, blocks, and has a SO_RCVTIMEO.
 bool elapse_receive(int fd);
 
-// The application has read all that comes of an answer that stops in its middle: from now on there is a silence on `fd`, as
-// above.
-void begin_stall(int fd, const OpenCall& call);
+// Nothing comes of the answer to this call, or the application has read all that comes of it: from now on there is a silence on
+// `fd`, as above.
+void begin_silence(int fd, const OpenCall& call);
 // A thread is about to wait until `fd` alone can be read, without a limit; or to receive from it. If that is such a silence, and
-// nothing ends the wait but its end, the daemon is told, and ends it.
+// nothing ends the wait but its end, the daemon is told. It ends the wait for the rest of an answer at once, and notes the other:
+// a thread may wait without a limit for another one that has a limit.
 void wait_without_limit(int fd);
 void receive_without_limit(int fd);
 

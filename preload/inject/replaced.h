@@ -36,8 +36,8 @@ struct ReplacedEntry {
   std::atomic<uint32_t>
       effect;  // the same of a copy of the real connection (silence after effect):
                // it hangs up when the daemon has read the real answer away
-  // The answer of this call has stopped in its middle (begin_stall), and the daemon was not yet told that a thread waits for the
-  // rest without a limit.
+  // The answer to this call does not come, or not to its end (begin_silence), and the daemon was not yet told that a thread waits
+  // for it without a limit.
   std::atomic<bool> stalls;
   OpenCall stalled;
   uint64_t cookie;  // of the socket that stands there: the number may be closed behind our back

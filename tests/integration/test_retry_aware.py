@@ -303,7 +303,7 @@ def test_a_plan_is_estimated_written_and_executed_later(project):
     assert run.exit_code == 1 and "which is not there now" in run.output, run
     assert [(fault["policy"], fault["oracle"]) for fault in read(run)["faults"]] == [("P1", "possible-silent-violation")], run
     assert read(run)["estimate_seconds"] == pytest.approx(sum(fault["estimate_seconds"] for fault in read(run)["faults"])), "as it was cut"
-    for options, said in [(["--policy", "P9"], "there is no policy 'P9'; there are P1, P2, P3, P4"),
+    for options, said in [(["--policy", "P9"], "there is no policy 'P9'; there are P1-reset, P1, P2-reset, P2, P3, P4"),
                           (["--plan", "filibuster.json"], "--plan: "), (["--runner", "nose", "--", "tests"], "'nose' is not known")]:
         refused = project.filibuster("suite", *options)
         assert refused.exit_code == 2 and said in refused.errors, refused

@@ -10,23 +10,24 @@ from shop_suite import GETTER, read, report, shop, suite, write_suite
 # The first test has a bug under an error. The second one waits: for ever under a fault, or, with a file of that name, without one.
 THREE = """
 import time
-from getter import get
-def safe():
+import getter, second, third
+def safe(module):
     try:
-        return get()
+        return module.get()
     except OSError:
         return 0
 def wait(why):
     open(why, "w").close()
     time.sleep(300)
-def test_first(): assert safe() == 200
+def test_first(): assert safe(getter) == 200
 def test_second():
     if os.path.exists("wait"):
         wait("waits")
-    if safe() != 200:
+    if safe(second) != 200:
         wait("waits")
-def test_third(): assert get() == 200
+def test_third(): assert third.get() == 200
 """
+THREE_SITES = {"getter": GETTER, "second": GETTER, "third": GETTER}  # each test has a call site of its own
 STOPPED = "the session was stopped"
 TIME_OVER = "the time of --max-time was over"
 
@@ -49,7 +50,7 @@ def the_bug_of_the_first_test(project, found):
 
 
 def test_an_interrupted_suite_judges_what_it_has_executed_and_names_the_rest(project):
-    write_suite(project, THREE, services=shop(), getter=GETTER)
+    write_suite(project, THREE, services=shop(), **THREE_SITES)
     code, output, found = interrupted(project, "--policy", "P3")
     bug = the_bug_of_the_first_test(project, found)
     assert (code, found["exit_code"], bug["reproduced"], bug["not_replayed"]) == (1, 1, None, STOPPED), output
@@ -62,7 +63,7 @@ def test_an_interrupted_suite_judges_what_it_has_executed_and_names_the_rest(pro
 
 
 def test_a_suite_that_is_interrupted_without_faults_names_the_tests_that_it_has_not_run(project):
-    write_suite(project, THREE, services=shop(), getter=GETTER)
+    write_suite(project, THREE, services=shop(), **THREE_SITES)
     project.write("wait", "")
     code, output, found = interrupted(project)
     assert (code, found["faults"], found["clusters"]) == (3, [], []), output
@@ -74,7 +75,7 @@ def test_a_suite_that_is_interrupted_without_faults_names_the_tests_that_it_has_
 @pytest.mark.parametrize("time, replayed", [("1h", True), ("1ms", None)], ids=["with time for replays", "without"])
 def test_a_suite_whose_time_is_over_replays_for_a_while_and_names_what_is_left(project, time, replayed):
     # Two executions of each test without faults, and one fault.
-    run = suite(project, THREE, "--policy", "P3", "--max-time", time, services=shop(), getter=GETTER, env={"FILIBUSTER_TIME_UP_AFTER": "7"})
+    run = suite(project, THREE, "--policy", "P3", "--max-time", time, services=shop(), **THREE_SITES, env={"FILIBUSTER_TIME_UP_AFTER": "7"})
     bug = the_bug_of_the_first_test(project, report(run))
     why = "" if replayed else TIME_OVER + ", and half of it more for replays"
     assert (run.exit_code, bug["reproduced"], bug["not_replayed"]) == (1, replayed, why), run
@@ -83,11 +84,28 @@ def test_a_suite_whose_time_is_over_replays_for_a_while_and_names_what_is_left(p
 
 
 def test_a_suite_whose_time_is_over_before_any_fault_names_all_that_was_planned(project):
-    run = suite(project, THREE, "--policy", "P3", "--max-time", "1h", services=shop(), getter=GETTER, env={"FILIBUSTER_TIME_UP_AFTER": "4"})
+    run = suite(project, THREE, "--policy", "P3", "--max-time", "1h", services=shop(), **THREE_SITES, env={"FILIBUSTER_TIME_UP_AFTER": "4"})
     assert (run.exit_code, report(run)["exit_code"]) == (4, 4), run
     assert [fault["skipped"] for fault in report(run)["faults"]] == [TIME_OVER, TIME_OVER], run
     assert [test["left_out"] for test in report(run)["tests"]] == ["", "", "it was not run: the time was over"], run
     assert "2 executions: " + TIME_OVER in run.output, run
+
+
+def test_under_a_bound_each_call_site_gets_its_first_fault_before_any_gets_its_second(project):
+    tests = """
+import getter, second, third
+def passes(module):
+    try:
+        module.get()
+    except OSError:
+        pass
+def test_two(): passes(getter); passes(second)
+def test_one(): passes(third)
+"""
+    # Four executions without faults, and three with one.
+    run = suite(project, tests, "--policy", "P1-reset,P3", "--max-time", "1h", services=shop(), **THREE_SITES, env={"FILIBUSTER_TIME_UP_AFTER": "7"})
+    executed = [fault["call_site"].split(":")[0] for fault in report(run)["faults"] if fault["execution"]]
+    assert sorted(executed) == ["getter.py", "second.py", "third.py"] and run.exit_code == 4, run
 
 
 @pytest.mark.parametrize("client, then, entry, bounds, said", [

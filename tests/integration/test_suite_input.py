@@ -101,15 +101,15 @@ def test_one_hang_at_a_call_site_keeps_no_other_silence_there_from_being_tried(p
     assert "1 likely bug," in run.output and run.exit_code == 1, run
 
 
-def test_silences_are_left_out_after_two_hangs_at_their_call_site(project):
+def test_a_client_without_a_timeout_is_waited_for_once_where_its_calls_can_be_reset(project):
     client = WAITS_ONCE.replace("run == waits_in", "run > waits_in")
-    tests = "from client import call\n" + "".join(f"def test_{one}(): assert call('GET', 6) == 200\n" for one in ("one", "two", "three"))
-    run = suite(project, tests, "--policy", "P1", services=shop(), client=client)
+    tests = "from client import call\n" + "".join(f"def test_{one}(): assert call('GET', 4) == 200\n" for one in ("one", "two"))
+    run = suite(project, tests, "--policy", "P1-reset,P1", services=shop(), client=client, bounds={"hang_limit": 1})
     said = report(run)
-    assert [fault["oracle"] if fault["execution"] else fault["skipped"].split(" (")[0] for fault in said["faults"]] == [
-        "hang", "hang", "the client has no timeout at this call site"], run
+    assert [(fault["policy"], fault["oracle"] if fault["execution"] else fault["skipped"].split(" (")[0]) for fault in said["faults"]] == [
+        ("P1-reset", "consistent-exception"), ("P1", "hang"), ("P1-reset", "consistent-exception"), ("P1", "the client")], run
     (cluster,) = said["clusters"]
-    assert cluster["executions"] == [0, 1] and cluster["reproduced"] and cluster["likely_bug"] and run.exit_code == 1, run
+    assert cluster["executions"] == [1] and cluster["reproduced"] and cluster["likely_bug"] and run.exit_code == 1, run
 
 
 @pytest.mark.parametrize("entry, tests, said", [

@@ -41,12 +41,12 @@ BUGS = {
 
 
 class Suite:
-    """A run of `filibuster suite` over an application with these bugs."""
+    """A run of `filibuster suite` over an application with these bugs, with the published policies."""
 
     def __init__(self, application, bugs, root, *options):
         environment = {**os.environ, f"{application.upper()}_BUGS": ",".join(bugs)}
         began = time.monotonic()
-        ran = subprocess.run([FILIBUSTER, "suite", "-c", f"corpus/{application}/filibuster.json", "--root", root, "--quiet", *options],
+        ran = subprocess.run([FILIBUSTER, "suite", "--policy", "P1,P2,P3,P4", "-c", f"corpus/{application}/filibuster.json", "--root", root, "--quiet", *options],
                              cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
         self.seconds = time.monotonic() - began
         self.code, self.text = ran.returncode, ran.stdout

@@ -240,7 +240,7 @@ void Http1::observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size
     Exchange* x = within ? exchanges.front() : nullptr;
     if (x != nullptr && responses.body_bytes() >= x->stalls_after) {
       x->stalls_after = UINT64_MAX;
-      begin_stall(fd, x->call);
+      begin_silence(fd, x->call);
     }
   }
   after_feed(c, fd, of_requests, state);

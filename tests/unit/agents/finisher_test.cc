@@ -77,8 +77,19 @@ TEST_F(HandOffTest, ASilenceEndsWithAResetAtTheHangLimit) {
   EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(150));
   const ExecutionRecord record = hub_->end_execution();
   ASSERT_EQ(record.rpcs.size(), 1u);
+  EXPECT_EQ(to_text(record.rpcs[0].hang_limit), "caller still waited after 0.2 s for an answer");
+  EXPECT_TRUE(any_contains(record.notes, "caller still waited after"));
+}
+
+TEST_F(HandOffTest, ACallerThatWaitsWithoutALimitIsSaidToHaveNoneAndIsWaitedForAllTheSame) {
+  hub_->set_hang_limit(milliseconds(200));
+  hand_off(HandOffKind::kSilence);
+  agent_->emit(EventType::kNoLimit, 1, NoLimit{.rpc = rpc_});
+  EXPECT_TRUE(is_silent(app_.one.get()));
+  EXPECT_TRUE(is_reset(app_.one.get()));
+  const ExecutionRecord record = hub_->end_execution();
+  ASSERT_EQ(record.rpcs.size(), 1u);
   EXPECT_EQ(to_text(record.rpcs[0].hang_limit), "caller has no timeout (hang limit 0.2 s reached)");
-  EXPECT_TRUE(any_contains(record.notes, "caller has no timeout"));
 }
 
 // The fault of an attempt in a sequence.
@@ -170,8 +181,8 @@ TEST_F(HandOffTest, ACallerThatGivesUpIsNotSaidToHang) {
   app_.other.reset();
   EXPECT_TRUE(is_reset(app_.one.get()));
   const ExecutionRecord record = hub_->end_execution();
-  EXPECT_TRUE(any_contains(record.notes, "/hangs: caller has no timeout"));
-  EXPECT_FALSE(any_contains(record.notes, "/m: caller has no timeout"));
+  EXPECT_TRUE(any_contains(record.notes, "/hangs: caller still waited"));
+  EXPECT_FALSE(any_contains(record.notes, "/m: caller still waited"));
 }
 
 TEST_F(HandOffTest, TheRealAnswerIsReadAwayThenThePlannedOneIsSent) {
@@ -258,7 +269,7 @@ TEST_F(HandOffTest, ASilenceAfterEffectReadsTheAnswerAwayAndStaysSilent) {
   send_all(server_.other.get(), "HTTP/1.1 204 No Content\r\n\r\n");
   EXPECT_EQ(read_to_end(server_.other.get()), "");
   EXPECT_TRUE(is_reset(app_.one.get()));
-  EXPECT_TRUE(any_contains(hub_->end_execution().notes, "caller has no timeout"));
+  EXPECT_TRUE(any_contains(hub_->end_execution().notes, "caller still waited"));
 }
 
 TEST_F(HandOffTest, AServerThatNeverAnswersIsBoundedByTheHangLimit) {

@@ -193,7 +193,7 @@ TEST_F(RelayHandOff, ASilenceEndsAtTheHangLimitWhichIsSaid) {
   EXPECT_EQ(client_->session.streams[id].error, NGHTTP2_CANCEL);
   const ExecutionRecord record = hub_->end_execution();
   ASSERT_EQ(record.rpcs.size(), 1u);
-  EXPECT_EQ(to_text(record.rpcs[0].hang_limit), "caller has no timeout (hang limit 0.2 s reached)");
+  EXPECT_EQ(to_text(record.rpcs[0].hang_limit), "caller still waited after 0.2 s for an answer");
 }
 
 TEST_F(RelayHandOff, TheEndOfTheExecutionEndsItsSilencesAndNothingElse) {

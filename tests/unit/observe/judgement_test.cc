@@ -163,6 +163,8 @@ TEST(Judgement, ASilenceThatLastedUntilTheHangLimitIsAFinding) {
   rpc.hang_limit = {HangLimit::Reached::kBySilence, 6'000'000'000};
   result.record.rpcs = {rpc};
   EXPECT_EQ(judge(result, {}).verdict, Verdict::kNoTimeout);
+  EXPECT_EQ(judge(result, {}).detail, "users: caller still waited after 6 s for an answer");
+  result.record.rpcs[0].hang_limit.without_limit = true;
   EXPECT_EQ(judge(result, {}).detail, "users: caller has no timeout (hang limit 6.0 s reached)");
 }
 

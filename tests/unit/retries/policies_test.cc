@@ -16,21 +16,23 @@ const Policy& find(const std::vector<Policy>& all, std::string_view name) {
   return all.front();
 }
 
-TEST(Policies, AreTheFourOfRainmaker) {
+TEST(Policies, AreTheFourOfRainmakerAndTwoFormsWithoutASilence) {
   const auto all = all_policies({});
-  ASSERT_EQ(all.size(), 4u);
+  ASSERT_EQ(all.size(), 6u);
+  EXPECT_EQ(to_text(find(all, "P1-reset").attempts), "reset:after when=1");
+  EXPECT_EQ(to_text(find(all, "P2-reset").attempts), "reset:after when=1+");
   EXPECT_EQ(to_text(find(all, "P1").attempts), "timeout:after when=1");
   EXPECT_EQ(to_text(find(all, "P2").attempts), "timeout:after when=1+");
   EXPECT_EQ(to_text(find(all, "P3").attempts), "status:503 when=1+");
   EXPECT_EQ(to_text(find(all, "P4").attempts), "timeout:after, status:503 when=2+");
 }
 
-TEST(Policies, TwoAreLeftWhereAClientDoesNotRetry) {
+TEST(Policies, ThreeAreLeftWhereAClientDoesNotRetry) {
   const auto all = all_policies({});
   std::string left;
   for (const Policy* policy : policies_for(all, false)) left += policy->name;
-  EXPECT_EQ(left, "P1P3");
-  EXPECT_EQ(policies_for(all, true).size(), 4u);
+  EXPECT_EQ(left, "P1-resetP1P3");
+  EXPECT_EQ(policies_for(all, true).size(), 6u);
 }
 
 TEST(Policies, OfTheConfigurationStandBesideThem) {
@@ -38,7 +40,7 @@ TEST(Policies, OfTheConfigurationStandBesideThem) {
   config.policies.push_back({"twice", parse_fault("429 when=1..2").value(), false, 3});
   config.policies.push_back({"busy", parse_fault("status:429").value(), true, 4});
   const auto all = all_policies(config);
-  ASSERT_EQ(all.size(), 6u);
+  ASSERT_EQ(all.size(), 8u);
   EXPECT_EQ(to_text(find(all, "twice").attempts), "status:429 when=1..2");
   EXPECT_EQ(to_text(find(all, "busy").attempts), "status:429 when=1+") << "one fault is for all";
   EXPECT_TRUE(find(all, "busy").without_retries);
@@ -50,15 +52,16 @@ TEST(Policies, AreChosenByName) {
   ASSERT_TRUE(some.ok());
   ASSERT_EQ(some->size(), 2u);
   EXPECT_EQ(some.value()[0].name, "P1");
-  EXPECT_EQ(choose_policies(all, "")->size(), 4u);
+  EXPECT_EQ(choose_policies(all, "")->size(), 6u);
   const auto wrong = choose_policies(all, "P1,P9");
   ASSERT_FALSE(wrong.ok());
-  EXPECT_NE(wrong.error().message.find("P1, P2, P3, P4"), std::string::npos);
+  EXPECT_NE(wrong.error().message.find("P1-reset, P1, P2-reset, P2, P3, P4"), std::string::npos);
 }
 
 TEST(Policies, CountTheSilencesThatACallerWaitsFor) {
   const auto all = all_policies({});
   EXPECT_EQ(find(all, "P1").silences(3), 1u);
+  EXPECT_EQ(find(all, "P2-reset").silences(3), 0u);
   EXPECT_EQ(find(all, "P2").silences(3), 3u);
   EXPECT_EQ(find(all, "P3").silences(3), 0u);
   EXPECT_EQ(find(all, "P4").silences(3), 1u);
