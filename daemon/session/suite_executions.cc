@@ -226,7 +226,7 @@ bool SuiteTester::says_nothing_of(const std::set<std::string>& cases) const {
 // judged as the test's failure; a rejection that nobody handles has no such use.
 void SuiteTester::note_uncaught(retries::FaultedTest* test) const {
   using retries::Ending;
-  if (test->ending != Ending::kPassed && test->ending != Ending::kFailed) return;
+  if (test->ending == Ending::kDied) return;
   const auto text = test_.junit_xml.empty() ? Result<std::string>(Error{})
                                             : read_file(suite::uncaught_path(test_.junit_xml));
   if (!text || text->empty()) return;
@@ -237,6 +237,7 @@ void SuiteTester::note_uncaught(retries::FaultedTest* test) const {
   if (rejected && !failure.chain.empty() &&
       retries::is_of_test_code(failure.chain.front(), oracle_options_))
     return;
+  test->hang.clear();
   test->uncaught = true;
   test->failure = std::move(failure);
   test->ending = rejected ? Ending::kDied : Ending::kFailed;

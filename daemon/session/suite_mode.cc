@@ -231,7 +231,7 @@ class SuiteMode final : public Mode {
     memory_.has_reset_forms =
         std::any_of(policies_.begin(), policies_.end(),
                     [](const retries::Policy& one) { return one.name == kBuiltInPolicies[0]; });
-    if (!request_.suite.estimate) note_lifted_limits();
+    if (!request_.suite.estimate && !results_.faults.empty()) note_lifted_limits();
     if (request_.suite.estimate && results_.faults.empty() && plan_error_.empty())
       results_.notes.push_back(
           "there is nothing to do: no call of any test gets a fault (the reasons are those of the tests that were left out, and of the call sites without "

@@ -241,8 +241,9 @@ exports.leaves = async () => { if (!(await post()).ok) process.exit(0); };
     for name, body in bodies.items():
         it = "const { it } = require('node:test');\n" if runner == "node" else ""
         project.write(f"tests/{name}.test.js", f"{it}const shop = require('../shop.js');\nit('is {name}', {body});\n")
+    # Two of these tests never end under jest, whose own limit is lifted unless the command gives one.
     configure(project, {"runner": runner, "path": "tests", "program": {
-        "mocha": "node node_modules/mocha/bin/mocha.js", "jest": "node node_modules/jest/bin/jest.js", "node": "node"}[runner]})
+        "mocha": "node node_modules/mocha/bin/mocha.js", "jest": "node node_modules/jest/bin/jest.js --testTimeout=5000", "node": "node"}[runner]})
     run = project.filibuster("suite", "--policy", "P3")
     assert run.exit_code == 1, run
     said = {re.search(r"(\w+)\.test\.js", fault["test"])[1]: (fault["oracle"], fault["label"], fault["evidence"]) for fault in read(run)["faults"]}
@@ -294,7 +295,7 @@ def pay_or_leave():
 def test_a_plan_is_estimated_written_and_executed_later(project):
     run = suite_of_shop(project, "pytest", "--estimate", "--write-plan", "plan.json", "--coverage", "C3")
     assert run.exit_code == 0 and "nothing was faulted" in run.output, run
-    assert [row["executions"] for row in read(run)["estimates"]] == [4, 4, 4, 4], run
+    assert [row["executions"] for row in read(run)["estimates"]] == [6, 6, 6, 6], run
     plan = json.loads((project.directory / "plan.json").read_text())
     jsonschema.Draft7Validator(load("suite-plan")).validate(plan)
     plan["faults"] = [fault for fault in plan["faults"] if fault["policy"] == "P1"] + [{**plan["faults"][0], "test": "gone"}]

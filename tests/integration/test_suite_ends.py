@@ -110,7 +110,7 @@ def test_one(): passes(third)
 
 @pytest.mark.parametrize("client, then, entry, bounds, said", [
     ("timeout=20", "time.sleep(300)", {"timeout": 6}, None, "the test did not end within 6 s"),
-    ("timeout=None", "return 0", {}, {"hang_limit": 1}, "test: caller has no timeout (hang limit ")],
+    ("timeout=None", "raise", {}, {"hang_limit": 1}, "test: caller has no timeout (hang limit ")],
     ids=["a limit of its own", "a client without a timeout"])
 def test_what_hung_is_said_and_a_limit_of_its_own_is_kept(project, client, then, entry, bounds, said):
     run = suite(project, "from asker import ask\ndef test_it(): assert ask() == 200\n", "--policy", "P1", services=shop(), entry=entry, bounds=bounds,
