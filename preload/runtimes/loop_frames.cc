@@ -8,20 +8,20 @@ constexpr std::string_view kLoopModules[] = {"libuv.so", "libevent", "libev.so",
 
 // Node's own files are named by what they begin with.
 constexpr std::string_view kLoopFilesOfNode[] = {"node:internal/process/", "node:internal/timers",
-                                           "node:internal/async_hooks", "node:async_hooks",
-                                           "node:internal/promise_hooks"};
+                                                 "node:internal/async_hooks", "node:async_hooks",
+                                                 "node:internal/promise_hooks"};
 
 // Parts of paths.
 constexpr std::string_view kLoopFiles[] = {
-    "/asyncio/",           "/concurrent/futures/", "/multiprocessing/pool.py",
-    "/threading.py",       "/selectors.py",        "/anyio/_core/",
-    "/anyio/_backends/",   "/trio/_core/",         "/uvloop/",
-    "/tornado/ioloop.py",  "/tornado/platform/",   "/twisted/internet/",
-    "/gevent/hub.py",      "/gevent/_hub_",        "/gevent/greenlet.py",
-    "/gevent/pool.py",     "/gevent/threadpool",   "/eventlet/hubs/",
-    "/eventlet/tpool.py",  "/eventlet/greenpool",  "/eventlet/greenthread.py",
-    "/asgiref/sync.py",    "/pytest_asyncio/",     "/async/scheduler",
-    "/eventmachine",       "/concurrent/executor/",
+    "/asyncio/",          "/concurrent/futures/",  "/multiprocessing/pool.py",
+    "/threading.py",      "/selectors.py",         "/anyio/_core/",
+    "/anyio/_backends/",  "/trio/_core/",          "/uvloop/",
+    "/tornado/ioloop.py", "/tornado/platform/",    "/twisted/internet/",
+    "/gevent/hub.py",     "/gevent/_hub_",         "/gevent/greenlet.py",
+    "/gevent/pool.py",    "/gevent/threadpool",    "/eventlet/hubs/",
+    "/eventlet/tpool.py", "/eventlet/greenpool",   "/eventlet/greenthread.py",
+    "/asgiref/sync.py",   "/pytest_asyncio/",      "/async/scheduler",
+    "/eventmachine",      "/concurrent/executor/",
 };
 
 constexpr std::string_view kLoopClasses[] = {

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kLoop = "/usr/lib/python3.11/asyncio/selector_events.py:1071 write\n";
 constexpr std::string_view kPool = "/usr/lib/python3.11/concurrent/futures/thread.py:58 run\n";
-constexpr std::string_view kClient = "/usr/lib/python3/dist-packages/aiohttp/client.py:559 _request\n";
+constexpr std::string_view kClient =
+    "/usr/lib/python3/dist-packages/aiohttp/client.py:559 _request\n";
 
 std::string kept(std::string_view text) {
   char buffer[4096];
