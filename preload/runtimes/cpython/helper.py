@@ -221,10 +221,10 @@ def patch_uvloop(module):
         return
     run_forever = module.Loop.run_forever
 
-    @like(run_forever)
     def run_loop(self):  # stack.cc knows it by this name: what is below has started the loop
         return run_forever(self)
 
+    run_loop.__name__, run_loop.__doc__ = run_forever.__name__, run_forever.__doc__
     module.Loop.run_forever = run_loop
 
 
