@@ -65,10 +65,13 @@ __attribute__((destructor)) void finish() {
   each_connection([](int, Connection& c, const void*) { report_unclaimed(c); }, nullptr);
 }
 
-// grpcio makes its channels before its first socket, and they last. So the helper must be there first.
-__attribute__((noinline)) void register_before_grpc(const char* file) {
+// grpcio makes its channels before its first socket, and they last. A program of asyncio makes the coroutine that calls
+// before its first socket, too. So the helper must be there first.
+__attribute__((noinline)) void register_before_module(const char* file) {
   HookScope scope;
-  if (scope.pass_through() || std::strstr(file, "/cygrpc.") == nullptr) return;
+  if (scope.pass_through()) return;
+  if (std::strstr(file, "/cygrpc.") == nullptr && std::strstr(file, "/_asyncio.") == nullptr)
+    return;
   note_stream_socket();
   if (session_present() && own_process()) attached();
 }
@@ -95,6 +98,6 @@ FILIBUSTER_HOOK(int, pthread_create,
 // RTLD_DEEPBIND puts a library's own symbols before ours: what it sends would pass unseen. The call
 // must stay the last thing here: dlopen looks at its caller's RUNPATH, and a jump keeps the caller.
 FILIBUSTER_HOOK(void*, dlopen, (const char* file, int flags)) {
-  if (file != nullptr) filibuster::preload::register_before_grpc(file);
+  if (file != nullptr) filibuster::preload::register_before_module(file);
   return REAL(dlopen)(file, flags & ~RTLD_DEEPBIND);
 }

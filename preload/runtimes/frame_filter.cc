@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "preload/runtimes/go_files.h"
+#include "preload/runtimes/loop_frames.h"
 #include "preload/session/state.h"
 
 namespace filibuster::preload {
@@ -145,13 +146,17 @@ bool is_left_out(FrameKind kind, std::string_view name) {
   }
   switch (kind) {
     case FrameKind::kModule:
-      return is_runtime_module(name);
+      return is_runtime_module(name) || is_loop_frame(kind, name);
     case FrameKind::kFile:
       return is_library_file(name);
     case FrameKind::kClass:
       return is_java_library_class(name);
   }
   return false;
+}
+
+bool is_kept(FrameKind kind, std::string_view name, bool keep_all) {
+  return !is_left_out(kind, name) || (keep_all && !is_loop_frame(kind, name));
 }
 
 bool is_generated_java_class(std::string_view name) {

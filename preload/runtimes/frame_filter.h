@@ -38,6 +38,9 @@ void set_frame_rules(const FrameTable& table);
 uint32_t frame_rules_version();
 // Does a frame of this module, file or class not count?
 bool is_left_out(FrameKind kind, std::string_view name);
+// Is such a frame kept? `keep_all`: those of libraries are, since the stack has no others; those of event loops and of pools of
+// threads are not even then (loop_frames.h).
+bool is_kept(FrameKind kind, std::string_view name, bool keep_all);
 
 // The path relative to the directory that the process was started in; unchanged if it is elsewhere.
 std::string_view from_start_directory(std::string_view path);

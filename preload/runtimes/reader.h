@@ -1,6 +1,7 @@
 // A reader of one kind of call stack. stack.cc holds the table of them: a new runtime is a new row.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -49,6 +50,16 @@ class FrameSink {
   void begin_with_libraries() {
     clear();
     of_libraries_ = true;
+  }
+
+  // For a stack that is known as a whole: where its text goes, and what it is.
+  char* room() { return buffer_; }
+  size_t capacity() const { return capacity_; }
+  void hold(Hash128 hash, size_t text_size) {
+    clear();
+    hash_ = hash;
+    used_ = text_size;
+    frames_ = static_cast<uint32_t>(std::count(buffer_, buffer_ + text_size, '\n'));
   }
 
   Hash128 hash() const { return hash_; }

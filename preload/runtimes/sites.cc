@@ -41,7 +41,7 @@ char* text_pages() {
 void add_frames(std::string_view text, bool keep_all, FrameSink* sink) {
   while (!text.empty()) {
     const FrameLine frame = parse_frame_line(take_line(&text));
-    if (frame.line.empty() || (!keep_all && is_left_out(FrameKind::kFile, frame.file))) continue;
+    if (frame.line.empty() || !is_kept(FrameKind::kFile, frame.file, keep_all)) continue;
     sink->add(frame_hash(frame.file, frame.number, frame.function), {"F ", frame.line});
   }
 }

@@ -33,7 +33,7 @@ Added add_native(std::string_view line, bool keep_all, FrameSink* sink) {
   const std::string_view id = line.substr(0, plus);
   const std::string_view path = line.substr(blank + 1);
   if (is_engine_module(path)) return Added::kMadeAtRunTime;
-  if (!keep_all && is_left_out(FrameKind::kModule, path)) return Added::kLeftOut;
+  if (!is_kept(FrameKind::kModule, path, keep_all)) return Added::kLeftOut;
   uint64_t offset = 0;
   if (!read_base16(line.substr(plus + 1, blank - plus - 1), &offset)) return Added::kMadeAtRunTime;
   uint8_t bytes[32];
@@ -47,7 +47,7 @@ Added add_line(std::string_view line, bool keep_all, FrameSink* sink) {
   if (line.starts_with("N ")) return add_native(line.substr(2), keep_all, sink);
   if (!line.starts_with("F ")) return Added::kMadeAtRunTime;
   const FrameLine frame = parse_frame_line(line.substr(2));
-  if (!keep_all && is_left_out(FrameKind::kFile, frame.file)) return Added::kLeftOut;
+  if (!is_kept(FrameKind::kFile, frame.file, keep_all)) return Added::kLeftOut;
   sink->add(frame_hash(frame.file, frame.number, frame.function), {line});
   return Added::kKept;
 }

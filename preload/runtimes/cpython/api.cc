@@ -22,6 +22,7 @@ bool find(Function* function, const char* name) {
 bool find_frame_functions(Api* api) {
   find(&api->gc_disable, "PyGC_Disable");
   find(&api->gc_enable, "PyGC_Enable");
+  find(&api->frame_get_generator, "PyFrame_GetGenerator");
   const bool finalizing =
       find(&api->is_finalizing, "Py_IsFinalizing") || find(&api->is_finalizing, "_Py_IsFinalizing");
   return finalizing && find(&api->this_thread_state, "PyGILState_GetThisThreadState") &&
@@ -50,9 +51,9 @@ bool find_helper_functions(Api* api) {
          find(&api->compile, "Py_CompileString") && find(&api->evaluate, "PyEval_EvalCode") &&
          find(&api->function_new, "PyCFunction_NewEx") &&
          find(&api->call, "PyObject_CallFunctionObjArgs") &&
-         find(&api->tuple_item, "PyTuple_GetItem") && find(&api->list_item, "PyList_GetItem") &&
-         find(&api->list_set, "PyList_SetItem") && find(&api->long_from, "PyLong_FromLong") &&
-         find(&api->long_as, "PyLong_AsLong") &&
+         find(&api->tuple_item, "PyTuple_GetItem") && find(&api->tuple_size, "PyTuple_Size") &&
+         find(&api->list_item, "PyList_GetItem") && find(&api->list_set, "PyList_SetItem") &&
+         find(&api->long_from, "PyLong_FromLong") && find(&api->long_as, "PyLong_AsLong") &&
          find(&api->bytes_from, "PyBytes_FromStringAndSize") &&
          find(&api->bytes_as, "PyBytes_AsStringAndSize") &&
          find(&api->error_clear, "PyErr_Clear") &&

@@ -16,6 +16,8 @@ struct Method {
   int flags;
   const char* doc;
 };
+inline constexpr std::string_view kHelperFile = "<frozen filibuster>";  // helper.py
+
 inline constexpr int kNoArguments = 0x0004;    // METH_NOARGS
 inline constexpr int kOneArgument = 0x0008;    // METH_O
 inline constexpr int kManyArguments = 0x0001;  // METH_VARARGS: a tuple
@@ -38,6 +40,7 @@ struct Api {
   void (*decrease_reference)(Object*);
   void (*error_fetch)(Object**, Object**, Object**);
   void (*error_restore)(Object*, Object*, Object*);
+  Object* (*frame_get_generator)(Object*);  // since 3.11; nullptr in older versions
   int (*gc_disable)();  // since 3.10; in older versions, the collector may run during a Scope
   int (*gc_enable)();
   // What the helper needs besides.
@@ -54,8 +57,9 @@ struct Api {
   Object* (*compile)(const char*, const char*, int);
   Object* (*evaluate)(Object*, Object*, Object*);
   Object* (*function_new)(Method*, Object*, Object*);
-  Object* (*call)(Object*, ...);  // arguments, then nullptr
-  Object* (*tuple_item)(Object*, intptr_t);
+  Object* (*call)(Object*, ...);             // arguments, then nullptr
+  Object* (*tuple_item)(Object*, intptr_t);  // borrowed
+  intptr_t (*tuple_size)(Object*);
   Object* (*list_item)(Object*, intptr_t);
   int (*list_set)(Object*, intptr_t, Object*);  // takes the reference
   Object* (*long_from)(long);

@@ -9,6 +9,7 @@
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/cpython/api.h"
 #include "preload/runtimes/cpython/greenlets.h"
+#include "preload/runtimes/cpython/origins.h"
 #include "preload/runtimes/grpc/credentials.h"
 #include "preload/runtimes/grpc/target.h"
 #include "preload/runtimes/runtimes.h"
@@ -147,28 +148,14 @@ Object* serving(Object*, Object*) {
   return none();
 }
 
-// where(): the number of this thread's call stack, as 16 digits; b"": no execution runs, or there is no
+// where(): the number of this thread's call stack (site_bytes); b"": no execution runs, or there is no
 // room for another stack.
-constexpr size_t kSiteSize = 16;
-
 Object* where(Object*, Object*) {
   HookScope scope;
-  char digits[kSiteSize];
   const Scratch scratch;
-  if (!executing() || !scratch) return api().bytes_from(digits, 0);
-  uint64_t site =
-      intern_stack(capture_stack(reinterpret_cast<char*>(scratch.data()), Scratch::kSize));
-  if (site == 0) return api().bytes_from(digits, 0);
-  for (size_t i = kSiteSize; i-- > 0; site >>= 4) digits[i] = "0123456789abcdef"[site & 15];
-  return api().bytes_from(digits, kSiteSize);
-}
-
-uint64_t parse_site(std::string_view text) {
-  uint64_t site = 0;
-  if (text.size() != kSiteSize) return 0;
-  for (const char c : text)
-    site = site << 4 | static_cast<uint64_t>(c <= '9' ? c - '0' : c - 'a' + 10);
-  return site;
+  if (!executing() || !scratch) return cpython::site_bytes(0);
+  return cpython::site_bytes(
+      intern_stack(capture_stack(reinterpret_cast<char*>(scratch.data()), Scratch::kSize)));
 }
 
 // field(site, forwarded): the field for a request that is made now; b"": the request must be left as it
@@ -188,7 +175,7 @@ Object* field(Object*, Object* arguments) {
     // The field is damaged, or not ours: the library reports that when the request leaves.
     if (task.state != TaskContext::State::kRequest) return api().bytes_from(value, 0);
   }
-  encode_runtime_value(field_of(task, parse_site(text_of(site))), value);
+  encode_runtime_value(field_of(task, cpython::parse_site(site)), value);
   return api().bytes_from(value, sizeof value);
 }
 
@@ -245,6 +232,8 @@ constinit cpython::Method g_methods[] = {
     {"greenlets", greenlets, cpython::kOneArgument, nullptr},
     {"serving", serving, cpython::kNoArguments, nullptr},
     {"where", where, cpython::kNoArguments, nullptr},
+    {"began", cpython::began, cpython::kOneArgument, nullptr},
+    {"resume", cpython::resume, cpython::kOneArgument, nullptr},
     {"field", field, cpython::kManyArguments, nullptr},
     {"plain", plain, cpython::kOneArgument, nullptr},
     {"encrypted", encrypted, cpython::kOneArgument, nullptr},
@@ -261,6 +250,11 @@ bool set_and_drop(Object* names, const char* name, Object* value) {
   return good;
 }
 
+// Does the session say to those that join that call sites count where something was begun?
+bool asks_origins() {
+  return session_present() && attached() && (lane_options() & kOptionOrigins) != 0;
+}
+
 bool run_helper() {
   const cpython::Api& py = api();
   Object* names = py.dict_new();
@@ -269,15 +263,21 @@ bool run_helper() {
   g_request = py.context_variable_new("filibuster_request", nullptr);
   g_connection = py.context_variable_new("filibuster_connection", nullptr);
   g_outgoing = py.context_variable_new("filibuster_outgoing", nullptr);
-  if (g_request == nullptr || g_connection == nullptr || g_outgoing == nullptr) return false;
+  Object* origin = py.context_variable_new("filibuster_origin", nullptr);
+  if (g_request == nullptr || g_connection == nullptr || g_outgoing == nullptr || origin == nullptr)
+    return false;
   bool good = py.dict_set(names, "__builtins__", builtins) == 0 &&
+              py.dict_set(names, "origin", origin) == 0 &&
               py.dict_set(names, "request", g_request) == 0 &&
               py.dict_set(names, "connection", g_connection) == 0 &&
-              py.dict_set(names, "outgoing", g_outgoing) == 0;
+              py.dict_set(names, "outgoing", g_outgoing) == 0 &&
+              set_and_drop(names, "origins", py.long_from(asks_origins() ? 1 : 0));
+  if (asks_origins()) cpython::follow_origins(origin);
+  py.decrease_reference(origin);
   for (cpython::Method& method : g_methods)
     good = good && set_and_drop(names, method.name, py.function_new(&method, nullptr, nullptr));
   Object* code =
-      good ? py.compile(filibuster_python_helper, "<frozen filibuster>", cpython::kFileInput)
+      good ? py.compile(filibuster_python_helper, cpython::kHelperFile.data(), cpython::kFileInput)
            : nullptr;
   Object* result = code != nullptr ? py.evaluate(code, names, names) : nullptr;
   good = result != nullptr;

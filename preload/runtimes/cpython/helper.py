@@ -10,6 +10,10 @@
 #   serving()   this thread's loop has accepted a connection
 #   ready(...)  the library may ask the loop from now on
 #   where()     the call stack's number as bytes; b"": no execution runs
+#   origins     1: the session asks where the program began what runs now (origins.h)
+#   origin      ContextVar: the number of the stack that began the task or timer
+#   began(work) like where(), of the program's frames that give `work` (a coroutine, or None) to somebody; b"": there are none
+#   resume(origin)  sets where the program gave the calling thread its work; returns what was set before
 #   field(site, forwarded)  our field for a request that is made now; b"": put none into it
 #   plain(target)  b"1" if this process speaks in the clear to the target of a gRPC channel, else b""
 #   encrypted(path)  the session (bytes) whose agent sees what the gRPC in the library at `path` encrypts on a channel
@@ -30,6 +34,48 @@ def like(original):
         wrapper.__wrapped__ = original
         return wrapper
     return decorate
+
+
+# --- where it was begun ----------------------------------------------------------------------------------
+
+ORIGIN_DEPTH = 16  # frames
+
+
+def follow_coroutines():
+    """Each coroutine that this thread makes keeps on which frames it was made."""
+    if origins and sys.get_coroutine_origin_tracking_depth() == 0:
+        sys.set_coroutine_origin_tracking_depth(ORIGIN_DEPTH)
+
+
+def mark_origin(work):
+    """The task or timer that is made now keeps its origin. Returns what unbind() undoes it with."""
+    site = began(work) if origins else b""
+    return (origin, origin.set(site)) if site else None
+
+
+class Unawaited:
+    """Stands for a coroutine, without the frames on which it was made."""
+    cr_origin = None
+
+    def __init__(self, coro):
+        self.__qualname__ = coro.__qualname__
+
+
+def patch_warnings(module):
+    # A coroutine that was never awaited is told with these frames, if they are kept because the program wants it so.
+    warn = module._warn_unawaited_coroutine
+    if not origins:
+        return
+
+    @like(warn)
+    def warn_unawaited(coro):
+        ours = sys.get_coroutine_origin_tracking_depth() == ORIGIN_DEPTH
+        warn(Unawaited(coro) if ours else coro)
+
+    # The line that a warning shows is found by counting frames. Those of files with such names are not counted.
+    named = warn_unawaited.__code__.replace(co_filename=OWN_FILE + " importlib._bootstrap")
+    warn_unawaited.__code__ = named
+    module._warn_unawaited_coroutine = warn_unawaited
 
 
 # --- asyncio ------------------------------------------------------------------------------------------
@@ -75,27 +121,31 @@ def patch_base_events(module):
 
     @like(create_task)
     def create_task_for_request(self, coro, *args, **kwargs):
+        follow_coroutines()
         context = kwargs.get("context")
         if context is not None:
             try:
                 context.run(bind, self, False)
+                context.run(mark_origin, coro)
             except RuntimeError:
                 pass  # it is in use
             return create_task(self, coro, *args, **kwargs)
-        token = bind(self, True)
+        token, mark = bind(self, True), mark_origin(coro)
         try:
             return drop_own_frame(create_task(self, coro, *args, **kwargs))
         finally:
+            unbind(mark)
             unbind(token)
 
     @like(call_at)
     def call_at_for_request(self, when, callback, *args, context=None):
         if context is not None:
             return call_at(self, when, callback, *args, context=context)
-        token = bind(self, False)
+        token, mark = bind(self, False), mark_origin(None)
         try:
             return drop_own_frame(call_at(self, when, callback, *args))
         finally:
+            unbind(mark)
             unbind(token)
 
     loop.create_task, loop.call_at = create_task_for_request, call_at_for_request
@@ -167,6 +217,15 @@ def patch_eventlet(module):
 
 def patch_uvloop(module):
     note("uvloop: which request causes a task is not known to us; run on asyncio's own loop to know it")
+    if not origins:
+        return
+    run_forever = module.Loop.run_forever
+
+    def run_loop(self):  # stack.cc knows it by this name: what is below has started the loop
+        return run_forever(self)
+
+    run_loop.__name__, run_loop.__doc__ = run_forever.__name__, run_forever.__doc__
+    module.Loop.run_forever = run_loop
 
 
 # --- threads --------------------------------------------------------------------------------------------
@@ -175,6 +234,7 @@ def patch_uvloop(module):
 # something: from then on it may work for others.
 
 MARK = "_filibuster_task"
+ORIGIN = "_filibuster_origin"
 pool_targets = []
 
 
@@ -186,31 +246,37 @@ def patch_threading(module):
     @like(start)
     def start_for_request(self):
         me = active.get(module.get_ident())
-        mine = me.__dict__.pop(MARK, None) if me is not None else None  # start() itself waits for an event
+        mine = {name: me.__dict__.pop(name) for name in (MARK, ORIGIN) if me is not None and name in me.__dict__}
         if type(self).__module__ != "multiprocessing.dummy" and getattr(self, "_target", None) not in pool_targets:
             task = inherit()
             if task:
                 self.__dict__[MARK] = task
+            if origins:
+                self.__dict__[ORIGIN] = began(None)
         try:
             return start(self)
         except BaseException:
             self.__dict__.pop(MARK, None)
+            self.__dict__.pop(ORIGIN, None)
             raise
         finally:
-            if mine is not None:
-                me.__dict__[MARK] = mine
+            if mine:
+                me.__dict__.update(mine)  # start() itself waits for an event
 
     @like(bootstrap)
     def bootstrap_for_request(self):
         task = self.__dict__.get(MARK)
         if task is not None:
             swap(task)
+        if origins:
+            follow_coroutines()
+            resume(self.__dict__.get(ORIGIN, b""))
         bootstrap(self)
 
     @like(wait)
     def wait_for_request(self, timeout=None):
         me = active.get(module.get_ident())
-        if me is not None and MARK in me.__dict__ and getattr(me, "finished", None) is not self:
+        if me is not None and (MARK in me.__dict__ or ORIGIN in me.__dict__) and getattr(me, "finished", None) is not self:
             forget(me)
         return wait(self, timeout)
 
@@ -220,6 +286,8 @@ def patch_threading(module):
 def forget(thread):
     if thread is not None and thread.__dict__.pop(MARK, None) is not None:
         swap(b"")
+    if thread is not None and thread.__dict__.pop(ORIGIN, None) is not None:
+        resume(b"")
 
 
 def patch_queue(module):
@@ -244,12 +312,22 @@ def run_for(task, fn, /, *args, **kwargs):
         swap(previous)
 
 
+def run_from(site, task, fn, /, *args, **kwargs):
+    previous = resume(site)
+    try:
+        return run_for(task, fn, *args, **kwargs)
+    finally:
+        resume(previous)
+
+
 def patch_executor(module):
     submit = module.ThreadPoolExecutor.submit
     pool_targets.append(module._worker)
 
     @like(submit)
     def submit_for_request(self, fn, /, *args, **kwargs):
+        if origins:
+            return submit(self, run_from, began(None), inherit(), fn, *args, **kwargs)
         return submit(self, run_for, inherit(), fn, *args, **kwargs)
 
     module.ThreadPoolExecutor.submit = submit_for_request
@@ -451,6 +529,7 @@ def patch_grpc_aio_server(module):
 # Modules that are loaded already are patched in this order. The library asks from base_events on, so what
 # comes before must be patched by then.
 waiting = {
+    "warnings": patch_warnings,
     "greenlet": patch_greenlet,
     "eventlet.greenthread": patch_eventlet,
     "threading": patch_threading,
@@ -520,6 +599,7 @@ class Finder:
             note(f"cpython: {name} is not followed ({type(problem).__name__}: {problem})")
 
 
+follow_coroutines()
 patch_loaded(list(waiting))
 if waiting:
     sys.meta_path.insert(0, Finder())

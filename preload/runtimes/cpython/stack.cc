@@ -5,6 +5,7 @@
 
 #include "core/text/number.h"
 #include "preload/runtimes/cpython/api.h"
+#include "preload/runtimes/cpython/origins.h"
 #include "preload/runtimes/frame_filter.h"
 #include "preload/runtimes/reader.h"
 
@@ -47,11 +48,12 @@ struct Code {
   std::string_view file, function;
   Hash128 name;  // of both
   bool library = false;
+  bool loop = false;   // of an event loop or of a pool of threads
   bool ours = false;   // of the helper: never a call site, whatever the lists say
   uint32_t rules = 0;  // version of the frame lists that decided `library`
 };
-constexpr std::string_view kHelperFile = "<frozen filibuster>";  // helper.py
-constexpr size_t kMaxCodes = 4096;                               // a power of two
+constexpr std::string_view kLoopMark = "run_loop";  // its function around the loops of others
+constexpr size_t kMaxCodes = 4096;                  // a power of two
 constexpr size_t kTries = 16;
 constinit Code g_codes[kMaxCodes] = {};
 
@@ -64,8 +66,9 @@ std::string_view text_of(Object* object) {
 
 void decide(Code* code) {
   code->rules = frame_rules_version();
-  code->ours = code->file == kHelperFile;
+  code->ours = code->file == cpython::kHelperFile;
   code->library = code->ours || is_left_out(FrameKind::kFile, code->file);
+  code->loop = code->ours || !is_kept(FrameKind::kFile, code->file, true);
 }
 
 void read_code(Object* object, Code* code) {
@@ -111,28 +114,96 @@ void add_frame(const Code& code, Object* frame, FrameSink* sink) {
             {"F ", code.file, ":", number_text(number, 10, digits), " ", code.function});
 }
 
-// One pass over the frames; `keep_all`: those of libraries too. On a thread whose event loop serves
+// One pass over the frames, innermost first; `keep_all`: those of libraries too. On a thread whose event loop serves
 // requests, the pass ends at the loop: what is below belongs to whoever started it, not to a request.
-void walk(bool keep_all, FrameSink* sink) {
-  const cpython::Api& py = api();
-  const Object* loop = cpython::serves_on_this_thread() ? cpython::loop_code() : nullptr;
-  Object* frame = py.thread_state_get_frame(py.thread_state_get());
-  for (int depth = 0; frame != nullptr; ++depth) {
-    Object* object = depth < kMaxFrames ? py.frame_get_code(frame) : nullptr;
-    const bool end = object == nullptr || object == loop;
-    if (object == nullptr) sink->mark_incomplete();
-    if (object != nullptr && object != loop) {
-      Code spare;
-      const Code& code = find_code(object, &spare);
-      if (keep_all ? !code.ours : !code.library) add_frame(code, frame, sink);
-      drop_code(spare);
+//
+// Where origins are followed, functions count, too, that made a coroutine and had returned when it was awaited. Then
+// whoever started a loop counts only if the program has no frame inside of it by any of these means.
+class Walk {
+ public:
+  Walk(bool keep_all, FrameSink* sink)
+      : keep_all_(keep_all), follows_(!keep_all && cpython::follows_origins()), sink_(sink) {}
+  Walk(const Walk&) = delete;
+  ~Walk() { drop_makers(); }
+
+  // Returns how many frames there were.
+  int run() {
+    const cpython::Api& py = api();
+    Object* frame = py.thread_state_get_frame(py.thread_state_get());
+    int depth = 0;
+    for (bool goes_on = true; frame != nullptr; ++depth) {
+      Object* object = depth < kMaxFrames ? py.frame_get_code(frame) : nullptr;
+      if (object == nullptr) sink_->mark_incomplete();
+      goes_on = object != nullptr && look_at(frame, object);
+      if (object != nullptr) py.decrease_reference(object);
+      Object* back = goes_on ? py.frame_get_back(frame) : nullptr;
+      py.decrease_reference(frame);
+      frame = back;
     }
-    if (object != nullptr) py.decrease_reference(object);
-    Object* back = end ? nullptr : py.frame_get_back(frame);
-    py.decrease_reference(frame);
-    frame = back;
+    if (makers_ != nullptr) add_makers({}, {});
+    return depth;
   }
-}
+
+ private:
+  // False: what is below does not count.
+  bool look_at(Object* frame, Object* object) {
+    Code spare;
+    const Code& code = find_code(object, &spare);
+    const bool loop = object == cpython::loop_code() || (code.ours && code.function == kLoopMark);
+    const bool goes_on = loop ? pass_loop(code) : (pass(frame, code), true);
+    drop_code(spare);
+    return goes_on;
+  }
+
+  void pass(Object* frame, const Code& code) {
+    if (follows_) settle_before(code);
+    if (keep_all_ ? !code.loop : !code.library) add_frame(code, frame, sink_);
+    if (!follows_ || in_loop_below_) return;
+    Object* makers = cpython::makers_of_frame(frame);
+    if (makers == nullptr) return;
+    drop_makers();
+    makers_ = makers;
+    made_by_program_ = !code.library;
+  }
+
+  // The coroutine that was met last is awaited by this function.
+  void settle_before(const Code& code) {
+    if (makers_ == nullptr || (code.library && !made_by_program_)) return;
+    if (!code.library) add_makers(code.file, code.function);
+    drop_makers();
+  }
+
+  bool pass_loop(const Code& loop) {
+    if (!cpython::follows_origins() || in_loop_below_) return !cpython::serves_on_this_thread();
+    in_loop_below_ = true;
+    if (follows_ && sink_->frames() == 0 && cpython::put_origin_of_task(sink_)) return false;
+    // Those who made a coroutine have callers below the loop, too.
+    if (makers_ != nullptr && add_makers(loop.file, loop.function) > 0) return false;
+    drop_makers();
+    return sink_->frames() > 0 && !cpython::serves_on_this_thread();
+  }
+
+  uint32_t add_makers(std::string_view file, std::string_view function) {
+    return cpython::add_makers(
+        makers_,
+        [&](const cpython::Maker& maker) {
+          return maker.file == file && maker.function == function;
+        },
+        sink_);
+  }
+
+  void drop_makers() {
+    if (makers_ != nullptr) api().decrease_reference(makers_);
+    makers_ = nullptr;
+  }
+
+  const bool keep_all_;
+  const bool follows_;
+  FrameSink* const sink_;
+  Object* makers_ = nullptr;  // of the coroutine that was met last
+  bool made_by_program_ = false;
+  bool in_loop_below_ = false;
+};
 
 bool read(FrameSink* sink) {
   const Runtime runtime = cpython::runtime();
@@ -144,12 +215,13 @@ bool read(FrameSink* sink) {
   }
   if (!cpython::usable()) return false;
   const cpython::Scope scope;
-  walk(false, sink);
+  const int frames = Walk(false, sink).run();
+  if (sink->frames() == 0 && cpython::follows_origins()) cpython::put_origin_of_thread(sink);
   if (sink->frames() == 0) {
     sink->begin_with_libraries();
-    walk(true, sink);
+    Walk(true, sink).run();
   }
-  return sink->frames() > 0;
+  return frames > 0;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "preload/os/pool.h"
 #include "preload/runtimes/frame_filter.h"
 #include "preload/runtimes/jvm/vm.h"
+#include "preload/runtimes/loop_frames.h"
 
 namespace filibuster::preload {
 namespace {
@@ -25,6 +26,7 @@ constexpr size_t kProbes = 16;
 enum class Kind : uint8_t {
   kKept,
   kLibrary,    // of the JDK or a library: kept only if nothing else is left
+  kLoop,       // of an event loop or of a pool of threads: never kept
   kGenerated,  // made while the program runs, with a name of the moment: never kept
   kBoundary,   // where a task of ours began: what is below depends on which thread ran it
 };
@@ -118,7 +120,7 @@ void resolve(JNIEnv* env, jvmtiEnv* tools, jmethodID method, jlocation location,
   else if (type.starts_with("java.util.concurrent.Filibuster"))
     frame->kind = Kind::kBoundary;
   else if (is_left_out(FrameKind::kClass, type))
-    frame->kind = Kind::kLibrary;
+    frame->kind = is_loop_frame(FrameKind::kClass, type) ? Kind::kLoop : Kind::kLibrary;
 
   frame->program = frame->kind != Kind::kBoundary && !is_java_library_class(type);
 
@@ -201,7 +203,9 @@ bool read_java_frames_with(Work* work, JNIEnv* env, jvmtiEnv* tools, std::string
     for (; i < count; ++i) {
       const Frame* frame = find_frame(env, tools, work->frames[i], &work->room);
       if (frame->kind == Kind::kBoundary) break;
-      if (frame->kind == Kind::kGenerated || (frame->kind == Kind::kLibrary && !keep_all)) continue;
+      if (frame->kind == Kind::kGenerated || frame->kind == Kind::kLoop ||
+          (frame->kind == Kind::kLibrary && !keep_all))
+        continue;
       sink->add(frame->hash, {mark, {frame->text, frame->size}});
     }
     if (i == kMaxFrames) sink->mark_incomplete();

@@ -9,6 +9,7 @@
 #include "preload/os/bounded_wait.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/runtimes/frame_filter.h"
+#include "preload/runtimes/loop_frames.h"
 
 namespace filibuster::preload {
 namespace {
@@ -92,6 +93,7 @@ int add_module(dl_phdr_info* loaded, size_t, void* first) {
   const std::string_view path = module.info.path();
   module.info.runtime = is_left_out(FrameKind::kModule, path);
   module.info.engine = is_engine_module(path);
+  module.info.loop = is_loop_frame(FrameKind::kModule, path);
   if (module.info.id_size == 0) {
     module.info.id_text[module.info.id_size++] = '-';
     module.info.identity = nameless_module_hash(path);

@@ -16,6 +16,7 @@ struct ModuleInfo {
   uintptr_t bias = 0;    // address in memory - address in the file
   bool runtime = false;  // does not count (frame_filter.h)
   bool engine = false;   // is_engine_module
+  bool loop = false;     // is_loop_frame
   uint8_t id_size = 0;
   uint8_t path_size = 0;
   Hash128 identity;       // of the build id; of the base name where there is none

@@ -149,7 +149,7 @@ bool read_here(FrameSink* sink) {
         made_at_run_time = true;
         continue;
       }
-      if (keep_all || !module.runtime) add_frame(address, module, sink);
+      if (!module.runtime || (keep_all && !module.loop)) add_frame(address, module, sink);
     }
     if (sink->frames() > 0 || made_at_run_time) break;
   }

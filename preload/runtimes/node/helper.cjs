@@ -148,19 +148,33 @@ if (library !== undefined) {
     return site;
   };
 
-  // Client libraries make requests in functions that nothing of the program awaits, as V8 sees it (a promise that is
-  // returned and not awaited ends its asynchronous stack). So each asynchronous operation keeps the stack of the
-  // program that began it, or what the operation has that it was begun in. Only in sessions that ask for it, since a
-  // stack is looked at whenever a promise is made.
+  // Client libraries make requests some ticks after the program's call. Then none of its functions is on the stack, and of
+  // those that wait for the request V8 knows only async ones: a function that returned the library's promise is lost. So
+  // each asynchronous operation keeps the place in the program that began it, or that of the operation in which it was
+  // begun. Only in sessions that ask for it, since a stack is looked at whenever a promise is made.
   const ORIGIN = Symbol('filibuster');
-  let originNow = () => '';
-  const BEGUN_BY_PROGRAMS = new Set(['PROMISE', 'TickObject', 'Timeout', 'Immediate', 'Microtask']);
+  let originNow = () => undefined;
+
+  // The frames of the program's functions that run now. Those that wait for them count only where nothing runs and no
+  // origin is known.
+  const programOf = (frames) => {
+    const at = frames.findIndex(isProgram);
+    if (at < 0) return originNow() ?? '';
+    return (frames[at].isAsync() ? originNow() : undefined) ?? textOf(frames, isLibrary);
+  };
+  const isProgram = (frame) => {
+    const file = frame.getFileName();
+    return typeof file === 'string' && !isLibrary(file);
+  };
+
+  // What ends once. A handle (a socket, a server) goes on, and serves others than the one that opened it.
+  const ENDS_ONCE = /^(?:PROMISE|TickObject|Timeout|Immediate|Microtask|QUERYWRAP|FSREQPROMISE|FSREQCALLBACK|\w+REQ(?:UEST|WRAP))$/;
   const followOrigins = () => {
     const { createHook, executionAsyncResource } = require('async_hooks');
-    const current = () => executionAsyncResource()?.[ORIGIN];
+    originNow = () => executionAsyncResource()?.[ORIGIN];
     const begin = (type, resource) => {
-      const own = BEGUN_BY_PROGRAMS.has(type) ? textOf(framesNow(), isLibrary) : '';
-      const origin = own || current();
+      const ends = ENDS_ONCE.test(type) || resource instanceof AsyncResource;
+      const origin = ends ? programOf(framesNow()) : originNow();
       if (origin) resource[ORIGIN] = origin;
     };
     createHook({
@@ -172,21 +186,20 @@ if (library !== undefined) {
         }
       },
     }).enable();
-    originNow = () => current() ?? '';
   };
 
-  // Frames of libraries take part only if the program has none on the stack, those of Node only if nobody has.
+  // Frames of libraries take part only if the program has none, those of Node only if nobody has.
   const siteNow = () => {
     const frames = framesNow();
     forgetOtherLists();
-    return siteOf(textOf(frames, isLibrary) || originNow() || textOf(frames, isNode) || textOf(frames, isNone));
+    return siteOf(programOf(frames) || textOf(frames, isNode) || textOf(frames, isNone));
   };
 
   // '' where no function of the program is on the stack.
   const siteInProgramNow = () => {
     const frames = framesNow();
     forgetOtherLists();
-    return siteOf(textOf(frames, isLibrary));
+    return frames.some(isProgram) ? siteOf(programOf(frames)) : '';
   };
 
   // --- which request came in -----------------------------------------------------------------------

@@ -118,7 +118,7 @@ void walk(const void* frames, bool keep_all, FrameSink* sink) {
     const void* frame = array_of(g_api.at(frames, i));
     if (frame == nullptr) return;
     const std::string_view file = text_of(frame, "file");
-    if (file.empty() || (!keep_all && is_left_out(FrameKind::kFile, file))) continue;
+    if (file.empty() || !is_kept(FrameKind::kFile, file, keep_all)) continue;
     const void* caller = array_of(g_api.at(frames, i + 1));
     const std::string_view of = text_of(caller, "class");
     std::string_view function = caller == nullptr ? "{main}" : text_of(caller, "function");

@@ -20,8 +20,7 @@ void walk(const ruby::Api& api, const ruby::Value* frames, const int* lines, int
     std::string_view file = ruby::text_of(api.frame_absolute_path(frames[i]));
     if (file.empty()) file = ruby::text_of(api.frame_path(frames[i]));
     // A method that is written in C has no file.
-    if (file.empty() || file == "<cfunc>" || (!keep_all && is_left_out(FrameKind::kFile, file)))
-      continue;
+    if (file.empty() || file == "<cfunc>" || !is_kept(FrameKind::kFile, file, keep_all)) continue;
     const std::string_view method = ruby::text_of(api.frame_label(frames[i]));
     const uint32_t line = lines[i] > 0 ? static_cast<uint32_t>(lines[i]) : 0;
     char digits[20];
