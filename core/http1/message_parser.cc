@@ -33,8 +33,10 @@ struct Callbacks {
     if (m->texts_ == nullptr) return 0;
     RequestTexts& t = *m->texts_;
     m->field_ = MessageParser::Field::kOther;
+    m->field_is_told_ = false;
     if (!m->head_done_ && !t.name.truncated) {
       const std::string_view name = t.name.view();
+      m->begin_told_field(name);
       if (equal_ignoring_case(name, kHeaderName)) {
         m->field_ = MessageParser::Field::kFilibuster;  // the last one wins
         t.filibuster.clear();
@@ -50,9 +52,9 @@ struct Callbacks {
         m->field_ = MessageParser::Field::kHttp2Settings;
         // Exactly one is allowed (RFC 7540 §3.2.1).
         if (t.http2_settings.size != 0) t.http2_settings.truncated = true;
-      } else if (m->request_ids_ != nullptr) {
+      } else if (m->sought_ != nullptr) {
         // Of several, the one that the table has first.
-        const uint8_t row = m->request_ids_->find(name);
+        const uint8_t row = m->sought_->request_ids.find(name);
         if (row < t.request_id_row) {
           m->field_ = MessageParser::Field::kRequestId;
           t.request_id_row = row;
@@ -114,6 +116,7 @@ void MessageParser::begin_message() {
   start_line_done_ = start_line_cr_ = head_done_ = interim_ = until_eof_ = in_chunk_ = false;
   whole_body_hashed_ = body_ignored_ = false;
   field_ = Field::kOther;
+  field_is_told_ = false;
   after_start_line_ = 0;
   filibuster_offset_ = filibuster_end_ = skipped_ = 0;
   start_line_tail_size_ = 0;
@@ -150,8 +153,15 @@ bool MessageParser::scan_start_line(const char* data, size_t size) {
   return tail == "HTTP/1.1" || tail == "HTTP/1.0";
 }
 
+void MessageParser::begin_told_field(std::string_view name) {
+  const uint8_t row = sought_ == nullptr ? kNoField : sought_->told.find(name);
+  field_is_told_ = row != kNoField;
+  if (field_is_told_) texts_->told.begin(sought_->told.name(row));
+}
+
 void MessageParser::take_field_value(const char* data, size_t size) {
   if (size == 0) return;
+  if (field_is_told_) texts_->told.append({data, size});
   switch (field_) {
     case Field::kOther:
       return;
@@ -206,6 +216,7 @@ bool MessageParser::complete_head(const char* end) {
     head.expect_continue = equal_ignoring_case(trim_end(t.expect.view()), "100-continue");
     head.request_id = trim_end(t.request_id.view());
     head.request_id_row = head.request_id.empty() ? kNoRequestId : t.request_id_row;
+    head.told = t.told.view();
     head.upgrade_h2c = t.ask_for_h2c();
     if (head.upgrade_h2c) head.http2_settings = trim_end(t.http2_settings.view());
     upgrades = parser_.method == HTTP_CONNECT;

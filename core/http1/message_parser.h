@@ -21,6 +21,7 @@
 #include "core/hash.h"
 #include "core/http1/parser_memory.h"
 #include "core/rpc/request_ids.h"
+#include "core/rpc/told_fields.h"
 
 extern "C" {
 #include <llhttp/llhttp.h>
@@ -52,6 +53,8 @@ struct MessageHead {
   // number; kNoRequestId: it carries none, or no table was given.
   std::string_view request_id;
   uint8_t request_id_row = kNoRequestId;
+  // The fields that the daemon is told (core/rpc/told_fields.h); "": none, or no table was given.
+  std::string_view told;
   // Asks for HTTP/2 (Upgrade: h2c, RFC 7540 §3.2): if 101 answers, both directions go on with
   // core/http2, ConnectionView::begin_upgraded(http2_settings). HTTP/2 begins with the byte after the
   // head of the 101 on the server's side, with the byte after this request on the client's.
@@ -96,8 +99,8 @@ class MessageParser {
   MessageParser(const MessageParser&) = delete;
   MessageParser& operator=(const MessageParser&) = delete;
 
-  // Which request ids heads have. The table outlives the parser; nullptr: none.
-  void look_for(const RequestIdTable* request_ids) { request_ids_ = request_ids; }
+  // Which request ids heads have, and of which fields the values are told. The tables outlive the parser; nullptr: none.
+  void look_for(const SoughtFields* sought) { sought_ = sought; }
   // Requests: the texts may be others, or none, wherever no message is under way. A feed needs some.
   void use(RequestTexts* texts) { texts_ = texts; }
   bool in_message() const { return state_ == ParseState::kHead || state_ == ParseState::kBody; }
@@ -135,6 +138,7 @@ class MessageParser {
 
   void begin_message();
   bool scan_start_line(const char* data, size_t size);
+  void begin_told_field(std::string_view name);
   void take_field_value(const char* data, size_t size);
   bool complete_head(const char* end);
   void complete_message(size_t end);
@@ -160,6 +164,7 @@ class MessageParser {
   bool body_ignored_ = false;       // no digest is wanted
   bool whole_body_hashed_ = false;  // the body came in one piece: body_hash_ is its digest
   Field field_ = Field::kOther;
+  bool field_is_told_ = false;
   size_t after_start_line_ = 0;
   uint64_t filibuster_offset_ = 0;
   uint64_t filibuster_end_ = 0;  // message offset after the last byte of the value so far
@@ -168,7 +173,7 @@ class MessageParser {
   HashStream body_stream_;
   char start_line_tail_[8];  // its last bytes: must say HTTP/1.x
   size_t start_line_tail_size_ = 0;
-  const RequestIdTable* request_ids_ = nullptr;
+  const SoughtFields* sought_ = nullptr;
   RequestTexts* texts_ = nullptr;       // of a parser of requests
   Outstanding* outstanding_ = nullptr;  // of a parser of responses
 };

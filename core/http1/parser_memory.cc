@@ -12,6 +12,7 @@ std::string_view trim_end(std::string_view text) {
 void RequestTexts::clear() {
   request_id_row = kNoRequestId;
   request_id.clear();
+  told.clear();
   name.clear();
   expect.clear();
   upgrade.clear();

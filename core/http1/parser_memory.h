@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/rpc/request_ids.h"
+#include "core/rpc/told_fields.h"
 
 namespace filibuster::http1 {
 
@@ -50,7 +51,8 @@ struct RequestTexts {
 
   uint8_t request_id_row;
   KeptText<kMaxRequestIdValue> request_id;
-  KeptText<kMaxRequestIdName> name;  // of the current field; longer ones are of no interest
+  ToldText told;
+  KeptText<kMaxFieldName> name;  // of the current field; longer ones are of no interest
   KeptText<16> expect;
   KeptText<64> upgrade;
   KeptText<256> http2_settings;  // truncated: too long, or more than one

@@ -91,8 +91,8 @@ class ConnectionView {
   Side side() const { return side_; }
   Error error() const { return error_; }
   bool lost() const { return error_ != Error::kNone; }
-  // Which request ids the heads of requests have (core/rpc/request_ids.h).
-  void look_for(const RequestIdTable* request_ids) { requests_.collector.look_for(request_ids); }
+  // Which request ids the heads of requests have (core/rpc/request_ids.h), and which fields are told.
+  void look_for(const SoughtFields* sought) { requests_.collector.look_for(sought); }
   const FrameParser& parser(Direction d) const { return way(d).parser; }
   const HeaderDecoder& decoder(Direction d) const { return way(d).decoder; }
   // What the reader of this direction asks its writer for.

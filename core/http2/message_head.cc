@@ -23,6 +23,7 @@ void HeadCollector::clear() {
   request_id_row_ = kNoRequestId;
   was_attempted_ = false;
   request_id_.clear();
+  told_.clear();
   has_grpc_status_ = has_authority_ = has_content_length_ = false;
   content_length_ = list_size_ = 0;
   method_.clear();
@@ -45,11 +46,15 @@ void HeadCollector::on_field(const Field& field) {
   const std::string_view value = field.value;
   list_size_ += name.size() + value.size() + 32;
   if (name.empty()) return;
-  if (request_ids_ != nullptr) {
-    const uint8_t row = request_ids_->find(name);
+  if (sought_ != nullptr) {
+    const uint8_t row = sought_->request_ids.find(name);
     if (row < request_id_row_) {
       request_id_row_ = row;
       request_id_.set(value);
+    }
+    if (const uint8_t told = sought_->told.find(name); told != kNoField) {
+      told_.begin(sought_->told.name(told));
+      told_.append(value);
     }
   }
   // The first character is looked at first: nearly all fields are of no interest.
@@ -109,6 +114,7 @@ MessageHead HeadCollector::head() const {
   head.filibuster = filibuster_.view();
   head.request_id = request_id_.view();
   head.request_id_row = head.request_id.empty() ? kNoRequestId : request_id_row_;
+  head.told = told_.view();
   head.was_attempted = was_attempted_;
   head.status = status_;
   head.has_grpc_status = has_grpc_status_;

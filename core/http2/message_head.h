@@ -9,6 +9,7 @@
 #include "core/hash.h"
 #include "core/http2/header_block.h"
 #include "core/rpc/request_ids.h"
+#include "core/rpc/told_fields.h"
 
 namespace filibuster::http2 {
 
@@ -23,6 +24,7 @@ struct MessageHead {
   std::string_view filibuster;
   std::string_view request_id;  // as in http1::MessageHead
   uint8_t request_id_row = kNoRequestId;
+  std::string_view told;  // as in http1::MessageHead
   bool was_attempted =
       false;  // it says that there were attempts of this call (kGrpcPreviousAttempts)
   // responses
@@ -44,8 +46,8 @@ inline constexpr size_t kMaxPath = 2048;
 
 class HeadCollector final : public FieldHandler {
  public:
-  // Which request ids heads have. The table outlives the collector; nullptr: none.
-  void look_for(const RequestIdTable* request_ids) { request_ids_ = request_ids; }
+  // Which request ids heads have, and of which fields the values are told. The tables outlive the collector; nullptr: none.
+  void look_for(const SoughtFields* sought) { sought_ = sought; }
   void clear();
   void on_field(const Field& field) override;
   MessageHead head() const;
@@ -69,10 +71,11 @@ class HeadCollector final : public FieldHandler {
     char bytes[N];
   };
 
-  const RequestIdTable* request_ids_ = nullptr;
+  const SoughtFields* sought_ = nullptr;
   uint8_t request_id_row_ = kNoRequestId;
   bool was_attempted_ = false;
   Text<kMaxRequestIdValue> request_id_;
+  ToldText told_{};
   uint16_t status_ = 0;
   bool has_grpc_status_ = false;
   bool has_authority_ = false;

@@ -77,7 +77,8 @@ bool fields(E& e, V& v) {
     return v(e.rpc) && v(e.parent_rpc) && v(e.index) && v(e.parent_path) && v(e.signature) &&
            v(e.payload) && v(e.stack) && v(e.connect_key) && v(e.count) && v(e.cause) &&
            v(e.flags) && v(e.thread) && v(e.request_id) && v(e.service) && v(e.method) &&
-           v(e.target) && v(e.body) && v(e.stack_text) && v(e.peer) && v(e.request_id_name);
+           v(e.target) && v(e.body) && v(e.stack_text) && v(e.peer) && v(e.request_id_name) &&
+           v(e.told);
   } else if constexpr (kIs<RpcReceived, E>) {
     return v(e.rpc) && v(e.thread) && v(e.flags);
   } else if constexpr (kIs<RpcFinished, E>) {

@@ -82,6 +82,7 @@ struct RpcIssued {
                                 // runtime's frame) or "N buildid+offset path" (native, hexadecimal)
   std::string_view peer;        // "127.0.0.1:5001"
   std::string_view request_id_name;  // of its header field, lower case
+  std::string_view told;             // header fields, one a line (core/rpc/told_fields.h)
 };
 
 struct RpcReceived {  // this service terminated the call

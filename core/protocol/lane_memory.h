@@ -121,13 +121,14 @@ struct AttemptGroup {
   std::atomic<uint64_t> by_site;        // the same, from the same call site
 };
 
-// Names of request ids that the configuration adds to the known ones (core/rpc/request_ids.h).
-struct RequestIdName {
+// A name of a header field that the configuration adds to the known ones: of request ids (core/rpc/request_ids.h), and of
+// what the daemon is told (core/rpc/told_fields.h).
+struct FieldName {
   uint8_t size;
-  uint8_t with_path;
+  uint8_t reserved;
   char name[62];
 };
-inline constexpr uint32_t kMaxConfiguredRequestIds = 8;
+inline constexpr uint32_t kMaxConfiguredFields = 8;
 
 enum LaneOptions : uint32_t {
   kOptionFastTimeouts = 1u << 0,  // elapse visible waits at once
@@ -179,8 +180,8 @@ struct LaneMemory {
   // How many sequences of attempts the plan has. While there are none, nothing is looked up for them.
   std::atomic<uint32_t> sequences_planned;
   uint32_t request_id_count;            // of the whole session, as the frames
+  uint32_t told_field_count;            // the same
   std::atomic<uint32_t> first_lost_by;  // Incomplete: why, where it was said first
-  uint32_t reserved[1];
 
   // The execution is incomplete.
   void lost(Incomplete why) {
@@ -192,7 +193,8 @@ struct LaneMemory {
 
   PlanEntry plan[kMaxPlanEntries];
   AttemptGroup groups[kMaxAttemptGroups];
-  RequestIdName request_ids[kMaxConfiguredRequestIds];
+  FieldName request_ids[kMaxConfiguredFields];
+  FieldName told_fields[kMaxConfiguredFields];
   Target128 targets[kMaxTargets];
   CounterSlot counters[kCounterSlots];
   SiteSlot sites[kSiteSlots];

@@ -52,6 +52,7 @@ struct HubOptions {
   FrameTable frames{};       // which frames of call stacks count
   bool fast_timeouts = true;
   std::vector<std::string> request_ids;  // header fields that name a call, beside the known ones
+  std::vector<std::string> told_fields;  // whose values agents tell, beside the known ones
   bool origins = false;  // call sites also come from where an asynchronous operation was begun
   bool library_commands = false;  // commands that client libraries send by themselves are RPCs
   std::chrono::milliseconds hang_limit{5000};

@@ -37,6 +37,19 @@ size_t head_part(const FaultSpec& fault, const std::string& whole) {
   return end == std::string::npos ? whole.size() : end + 4;
 }
 
+// What does not fit is left out: the configuration has said so.
+uint32_t write_names(const std::vector<std::string>& names,
+                     FieldName (&out)[kMaxConfiguredFields]) {
+  uint32_t count = 0;
+  for (const std::string& name : names) {
+    if (name.empty() || name.size() > sizeof(FieldName::name) || count == kMaxConfiguredFields)
+      continue;
+    FieldName& row = out[count++];
+    row.size = static_cast<uint8_t>(name.copy(row.name, sizeof row.name));
+  }
+  return count;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LaneWriter>> LaneWriter::create(const HubOptions& options) {
@@ -58,13 +71,8 @@ Result<std::unique_ptr<LaneWriter>> LaneWriter::create(const HubOptions& options
   if (options.fast_timeouts) memory->options |= kOptionFastTimeouts;
   if (options.origins) memory->options |= kOptionOrigins;
   if (options.library_commands) memory->options |= kOptionLibraryCommands;
-  for (const std::string& name : options.request_ids) {
-    if (name.empty() || name.size() > sizeof(RequestIdName::name) ||
-        memory->request_id_count == kMaxConfiguredRequestIds)
-      continue;  // the configuration has said so
-    RequestIdName& row = memory->request_ids[memory->request_id_count++];
-    row.size = static_cast<uint8_t>(name.copy(row.name, sizeof row.name));
-  }
+  memory->request_id_count = write_names(options.request_ids, memory->request_ids);
+  memory->told_field_count = write_names(options.told_fields, memory->told_fields);
   memory->max_held_body = kMaxHeldBody;
   memory->payload_sample = kPayloadSample;
   lane->renew_lease(clock_ns());

@@ -49,6 +49,14 @@ void take_body(RpcRecord* rpc, std::string_view sample) {
   if (sample.size() > rpc->body_sample.size()) rpc->body_sample = sample;
 }
 
+// "name: value", one a line.
+void take_told(RpcRecord* rpc, std::string_view lines) {
+  for (const std::string& line : split_lines(lines)) {
+    if (const size_t colon = line.find(": "); colon != line.npos)
+      rpc->told.emplace_back(line.substr(0, colon), line.substr(colon + 2));
+  }
+}
+
 // Has the RPC a caller without an agent? Nobody reports its end then but the service that received it.
 bool formed_on_arrival(const RpcRecord& rpc) {
   return (rpc.flags & kRpcEntry) != 0;
@@ -225,6 +233,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
   rpc.method = event.method;
   rpc.target = event.target;
   take_body(&rpc, event.body);
+  take_told(&rpc, event.told);
   rpc.peer = event.peer;
   rpc.stack_text = split_lines(event.stack_text);
   if (!entry->finished) {

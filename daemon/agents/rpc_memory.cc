@@ -39,6 +39,7 @@ void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
   seen.target = rpc.target;
   seen.body_sample = rpc.body_sample;
   seen.stack = rpc.stack_text;
+  seen.told = rpc.told;
   seen.payload = rpc.payload;
   seen.stack_hash = rpc.stack;
   seen.count = rpc.count;
@@ -59,6 +60,7 @@ void RpcMemory::complete(RpcRecord* rpc) const {
   rpc->target = seen.target;
   rpc->body_sample = seen.body_sample;
   rpc->stack_text = seen.stack;
+  rpc->told = seen.told;
   rpc->payload = seen.payload;
   rpc->stack = seen.stack_hash;
   rpc->flags = static_cast<uint16_t>(rpc->flags | seen.protocol);

@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "daemon/agents/agent_hub.h"
@@ -55,6 +56,7 @@ class RpcMemory {
   struct Seen {
     std::string caller, service, method, target, body_sample;
     std::vector<std::string> stack;
+    std::vector<std::pair<std::string, std::string>> told;
     Hash128 payload, stack_hash;
     uint32_t count = 0;
     uint16_t protocol = 0;  // kRpcHttp2, kRpcGrpc, kRpcRedis, kRpcEncrypted, kRpcSealed

@@ -142,12 +142,13 @@ struct PolicyConfig {
   int line = 0;
 };
 
-// Which mutations a server must not do twice: POST and PATCH (RFC 9110 §9.2.2), and what a rule names. Empty members
-// match anything; `path` and `body` are globs, the latter over the beginning of the request's body.
+// Which mutations a server must not do twice: what daemon/retries/effects.h says, unless a rule says something else. Empty
+// members match anything; `path` and `body` are globs, the latter over the beginning of the request's body.
 struct MutationRule {
   std::string service = {}, method = {}, path = {}, body = {};
-  std::string grpc = {};    // "package.Service/Method"; empty: no gRPC call
-  bool idempotent = false;  // true: the rule takes such calls out
+  std::string header = {}, header_value = {};  // the name in lower case, and a glob
+  std::string grpc = {};                       // "package.Service/Method"; empty: no gRPC call
+  bool idempotent = false;                     // true: the rule takes such calls out
 };
 
 struct SurfaceRule {

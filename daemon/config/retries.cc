@@ -1,9 +1,10 @@
 // The section `retries`: what names the attempts of one call, and policies of one's own.
 #include <algorithm>
+#include <set>
 
 #include "core/fault/attempts.h"
 #include "core/protocol/lane_memory.h"
-#include "core/rpc/request_ids.h"
+#include "core/text/ascii.h"
 #include "daemon/config/policy_names.h"
 #include "daemon/config/sections.h"
 
@@ -56,11 +57,46 @@ void read_member(Reader& reader, const SourceNode& node, MutationRule* out) {
   out->*member = *text;
 }
 
+// "X-Operation: Get*".
+void read_header(Reader& reader, const SourceNode& node, MutationRule* out) {
+  const auto text = reader.text(node, "'header'");
+  if (!text) return;
+  const size_t colon = text->find(':');
+  const size_t value = colon == text->npos ? text->npos : text->find_first_not_of(" \t", colon + 1);
+  std::string name = text->substr(0, colon);
+  if (value == text->npos || name.empty() || !is_field_name(name)) {
+    reader.error(
+        node.offset,
+        "'header' is the name of a header field, a colon, and a pattern of its value, as in "
+        "\"X-Operation: Get*\"");
+    return;
+  }
+  if (name.size() > sizeof(FieldName::name)) {
+    reader.error(node.offset, "the name in 'header' has at most " +
+                                  std::to_string(sizeof(FieldName::name)) + " bytes");
+    return;
+  }
+  std::transform(name.begin(), name.end(), name.begin(), to_lower);
+  out->header = std::move(name);
+  out->header_value = text->substr(value);
+}
+
+void check_headers(Reader& reader, const SourceNode& node, const std::vector<MutationRule>& rules) {
+  std::set<std::string> names;
+  for (const MutationRule& rule : rules) {
+    if (!rule.header.empty()) names.insert(rule.header);
+  }
+  if (names.size() > kMaxConfiguredFields)
+    reader.error(node.offset, "the rules of 'mutations' name at most " +
+                                  std::to_string(kMaxConfiguredFields) + " header fields");
+}
+
 constexpr Key<MutationRule> kMutationKeys[] = {
     {"service", false, read_member<&MutationRule::service>},
     {"method", false, read_member<&MutationRule::method>},
     {"path", false, read_member<&MutationRule::path>},
     {"body", false, read_member<&MutationRule::body>},
+    {"header", false, read_header},
     {"grpc", false,
      [](Reader& reader, const SourceNode& node, MutationRule* out) {
        read_grpc_name(reader, node, &out->grpc);
@@ -113,6 +149,7 @@ constexpr Key<RetriesConfig> kRetriesKeys[] = {
                                        &rule))
            out->mutations.push_back(std::move(rule));
        }
+       check_headers(reader, node, out->mutations);
      }},
     {"request_ids", false,
      [](Reader& reader, const SourceNode& node, RetriesConfig* out) {
@@ -120,15 +157,15 @@ constexpr Key<RetriesConfig> kRetriesKeys[] = {
        for (const SourceNode& child : node.children) {
          const auto name = reader.text(child, "a name of 'request_ids'");
          if (!name) continue;
-         if (name->empty() || name->size() > sizeof(RequestIdName::name)) {
+         if (name->empty() || name->size() > sizeof(FieldName::name)) {
            reader.error(child.offset, "a name of 'request_ids' has from 1 to " +
-                                          std::to_string(sizeof(RequestIdName::name)) + " bytes");
+                                          std::to_string(sizeof(FieldName::name)) + " bytes");
          } else if (!is_field_name(*name)) {
            reader.error(child.offset,
                         "'" + *name + "' of 'request_ids' cannot be the name of a header field");
-         } else if (out->request_ids.size() == kMaxConfiguredRequestIds) {
+         } else if (out->request_ids.size() == kMaxConfiguredFields) {
            reader.error(child.offset, "'request_ids' has at most " +
-                                          std::to_string(kMaxConfiguredRequestIds) + " names");
+                                          std::to_string(kMaxConfiguredFields) + " names");
            return;
          } else {
            out->request_ids.push_back(*name);

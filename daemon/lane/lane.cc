@@ -129,6 +129,11 @@ Result<void> Lane::start_hub(const Options& lane_options) {
   options.frames = compile_frames(config_.frames);
   options.fast_timeouts = config_.fast_timeouts;
   options.request_ids = config_.retries.request_ids;
+  for (const MutationRule& rule : config_.retries.mutations) {
+    std::vector<std::string>& told = options.told_fields;
+    if (!rule.header.empty() && std::find(told.begin(), told.end(), rule.header) == told.end())
+      told.push_back(rule.header);
+  }
   // Suites that exist already speak through client libraries, which make their requests later; and who names frames wants
   // those of the application. It costs a little, so others do without.
   options.origins = !config_.frames.allow.empty() || !config_.frames.deny.empty() ||

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/fault/fault.h"
@@ -75,7 +76,16 @@ struct RpcRecord : RpcEnding {
   bool was_error_already = false;
   Hash128 request_id;           // hash of the request id that it carries; zero: none
   std::string request_id_name;  // of its header field
+  // Header fields that its agent told (core/rpc/told_fields.h): names in lower case, and values.
+  std::vector<std::pair<std::string, std::string>> told;
 
+  // nullptr: it was not told such a field.
+  const std::string* told_value(std::string_view name) const {
+    for (const auto& field : told) {
+      if (field.first == name) return &field.second;
+    }
+    return nullptr;
+  }
   Protocol protocol() const { return protocol_of(flags); }
   bool is_grpc() const { return protocol() == Protocol::kGrpc; }
   bool is_redis() const { return protocol() == Protocol::kRedis; }

@@ -202,6 +202,7 @@ ServiceSigns signs_of(const RpcRecord& rpc) {
   signs.host = rpc.service;
   std::transform(signs.host.begin(), signs.host.end(), signs.host.begin(), to_lower);
   if (!rpc.request_id_name.empty()) signs.request_fields.push_back(rpc.request_id_name);
+  for (const auto& field : rpc.told) signs.request_fields.push_back(field.first);
   if (!rpc.answered_with_error()) signs.answer_sample = rpc.response_sample;
   signs.request_sample = rpc.body_sample;
   signs.grpc = rpc.is_grpc();

@@ -8,6 +8,7 @@
 #include "core/rpc/request_ids.h"
 #include "core/text/glob.h"
 #include "daemon/model/call_name.h"
+#include "daemon/retries/effects.h"
 
 namespace filibuster::retries {
 namespace {
@@ -125,6 +126,13 @@ bool matches(const std::string& wanted, std::string_view actual) {
   return wanted.empty() || wanted == actual;
 }
 
+bool header_matches(const MutationRule& rule, const RpcRecord& rpc) {
+  return rule.header.empty() ||
+         std::any_of(rpc.told.begin(), rpc.told.end(), [&](const auto& field) {
+           return field.first == rule.header && glob_match(rule.header_value, field.second);
+         });
+}
+
 bool rule_matches(const MutationRule& rule, const RpcRecord& rpc) {
   if (!rule.grpc.empty()) {
     std::string_view name = rpc.target;
@@ -133,7 +141,7 @@ bool rule_matches(const MutationRule& rule, const RpcRecord& rpc) {
   }
   return !rpc.is_grpc() && matches(rule.service, rpc.service) && matches(rule.method, rpc.method) &&
          (rule.path.empty() || glob_match(rule.path, path_of(rpc))) &&
-         (rule.body.empty() || glob_match(rule.body, rpc.body_sample));
+         (rule.body.empty() || glob_match(rule.body, rpc.body_sample)) && header_matches(rule, rpc);
 }
 
 }  // namespace
@@ -214,6 +222,8 @@ bool is_unsafe_mutation(const RpcRecord& rpc, const std::vector<MutationRule>& r
   }
   // Its server promises to do one key once.
   if (rpc.request_id_name == "idempotency-key") return false;
+  const Effect effect = effect_of(rpc);
+  if (effect != Effect::kUnknown) return effect == Effect::kWrite;
   return rpc.protocol() == Protocol::kHttp && (rpc.method == "POST" || rpc.method == "PATCH");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/model/call_name.h"
+#include "daemon/retries/effects.h"
 
 namespace filibuster::retries {
 namespace {
@@ -85,7 +86,7 @@ std::string why_consistent(const suite::Raised& raised, const FaultedTest& test,
 }
 
 std::string call_text(const RpcRecord& rpc) {
-  return rpc.caller + " -> " + rpc.service + " " + call_name(rpc, path_of(rpc));
+  return rpc.caller + " -> " + rpc.service + " " + name_of_call(rpc);
 }
 
 std::string said_by(const suite::Failure& failure) {

@@ -12,6 +12,7 @@
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
 #include "daemon/report/unknown_cause.h"
+#include "daemon/retries/effects.h"
 #include "daemon/retries/policies.h"
 #include "daemon/suite/junit_xml.h"
 #include "daemon/suite/runner.h"
@@ -256,7 +257,7 @@ void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& 
                             [&](const retries::SiteRow& one) { return one.site == site; });
     const bool is_new = row == rows.end();
     if (is_new) {
-      rows.push_back({site, rpc.service, call_name(rpc, path_of(rpc)), 0, 1, "", "", ""});
+      rows.push_back({site, rpc.service, retries::name_of_call(rpc), 0, 1, "", "", ""});
       row = rows.end() - 1;
     }
     // Of what comes sometimes the last execution has counted its own.

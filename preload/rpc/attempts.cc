@@ -107,12 +107,18 @@ AttemptOutcome attempt_outcome(const LaneMemory* lane, const Attempt& attempt) {
   return out;
 }
 
-void know_request_ids(const LaneMemory* lane) {
-  const uint32_t count = std::min(lane->request_id_count, kMaxConfiguredRequestIds);
-  for (uint32_t i = 0; i < count; ++i) {
-    const RequestIdName& row = lane->request_ids[i];
-    if (row.size <= sizeof row.name) g_request_ids.add({row.name, row.size}, row.with_path != 0);
+namespace {
+void know_names(const FieldName (&names)[kMaxConfiguredFields], uint32_t count, FieldTable* out) {
+  for (uint32_t i = 0; i < std::min(count, kMaxConfiguredFields); ++i) {
+    const FieldName& row = names[i];
+    if (row.size <= sizeof row.name) out->add({row.name, row.size});
   }
+}
+}  // namespace
+
+void know_field_names(const LaneMemory* lane) {
+  know_names(lane->request_ids, lane->request_id_count, &g_sought_fields.request_ids);
+  know_names(lane->told_fields, lane->told_field_count, &g_sought_fields.told);
 }
 
 }  // namespace filibuster::preload

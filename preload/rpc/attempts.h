@@ -1,7 +1,7 @@
 // Sequences of attempts: a plan entry of FaultKind::kAttempts is hit by its index at the first attempt of a call. Each
 // further attempt of that call takes the next outcome of the sequence, whatever its own index. Which RPC is one is
 // decided here, over lane memory alone, so that all processes of a lane agree. Lock-free; no globals but for
-// know_request_ids: testable over plain memory.
+// know_field_names: testable over plain memory.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct AttemptOutcome {
 };
 AttemptOutcome attempt_outcome(const LaneMemory* lane, const Attempt& attempt);
 
-// Adds the request ids of the session's configuration to those that requests are looked at for.
-void know_request_ids(const LaneMemory* lane);
+// Adds the header fields that the session's configuration names to those that requests are looked at for.
+void know_field_names(const LaneMemory* lane);
 
 }  // namespace filibuster::preload

@@ -316,6 +316,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   if (info.encrypted) event.flags |= kRpcEncrypted;
   event.request_id = head.request_id;
   event.request_id_name = head.request_id_name;
+  event.told = head.told;
   if (info.opens_connection) {
     event.flags |= kRpcOpensConnection;
     event.connect_key = info.connect.key;

@@ -6,13 +6,14 @@
 
 namespace filibuster::preload {
 
-constinit RequestIdTable g_request_ids;
+constinit SoughtFields g_sought_fields;
 
 namespace {
 void take_request_id(std::string_view value, uint8_t row, RequestHead* out) {
   if (row == kNoRequestId) return;
-  out->request_id_name = g_request_ids.name(row);
-  out->request_id_with_path = g_request_ids.with_path(row);
+  const RequestIdTable& known = g_sought_fields.request_ids;
+  out->request_id_name = known.name(row);
+  out->request_id_with_path = known.with_path(row);
   out->request_id = combine(hash_text(out->request_id_name), hash_text(value));
 }
 }  // namespace
@@ -25,6 +26,7 @@ RequestHead request_head(const http1::MessageHead& head) {
   out.host = head.host;
   out.filibuster = head.filibuster;
   take_request_id(head.request_id, head.request_id_row, &out);
+  out.told = head.told;
   out.has_body = head.chunked || (head.has_content_length && head.content_length > 0);
   out.body_size = head.has_content_length ? head.content_length : 0;
   return out;
@@ -39,6 +41,7 @@ RequestHead request_head(const http2::MessageHead& head, bool end_stream) {
   out.host = head.authority.ends_with(']') ? head.authority : without_port(head.authority);
   out.filibuster = head.filibuster;
   take_request_id(head.request_id, head.request_id_row, &out);
+  out.told = head.told;
   out.was_attempted = head.was_attempted;
   out.has_body = !end_stream;
   out.body_size = head.has_content_length ? head.content_length : 0;

@@ -8,6 +8,7 @@
 #include "core/http2/message_head.h"
 #include "core/rpc/protocol.h"
 #include "core/rpc/request_ids.h"
+#include "core/rpc/told_fields.h"
 
 namespace filibuster::preload {
 
@@ -26,11 +27,12 @@ struct RequestHead {
   std::string_view request_id_name;
   bool request_id_with_path = false;  // it names a call together with the method and the path only
   bool was_attempted = false;         // kGrpcPreviousAttempts
+  std::string_view told;              // core/rpc/told_fields.h
   Protocol protocol = Protocol::kHttp;
   bool is_grpc() const { return protocol == Protocol::kGrpc; }
 };
-// The request ids that this process knows: the built-in ones, and those of the sessions that it has followed.
-extern RequestIdTable g_request_ids;
+// The fields that this process looks for: the built-in ones, and those of the sessions that it has followed.
+extern SoughtFields g_sought_fields;
 
 // The RpcFlags that tell the protocol.
 uint16_t protocol_flags(const RequestHead& head);

@@ -283,7 +283,7 @@ Attachment* join(const ControlPage* page) {
     if (choice.session != nullptr) a = exchange(choice, deadline);
     if (a != nullptr) {
       set_frame_rules(a->lane->frames);
-      know_request_ids(a->lane);
+      know_field_names(a->lane);
       Attachment* old = g_attachment.exchange(a, std::memory_order_acq_rel);
       g_followed.store(choice.generation, std::memory_order_release);
       g_session.store(choice.session, std::memory_order_release);

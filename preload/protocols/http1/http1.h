@@ -45,7 +45,7 @@ class ResponseEvents final : public http1::Handler {
 
 struct Http1 final : Followed {
   explicit Http1(Connection* connection_) : connection(connection_) {
-    requests.look_for(&g_request_ids);
+    requests.look_for(&g_sought_fields);
   }
 
   void offered(Connection& c, const Offer& offer, uint64_t from) override;

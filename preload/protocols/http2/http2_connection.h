@@ -51,7 +51,7 @@ struct RewriteRoom {
 
 struct Http2Connection final : http2::ConnectionListener, Followed {
   Http2Connection(Connection* owner_, http2::Side side) : owner(owner_), view(side, this) {
-    view.look_for(&g_request_ids);
+    view.look_for(&g_sought_fields);
   }
 
   bool client() const { return view.side() == http2::Side::kClient; }

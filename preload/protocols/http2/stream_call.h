@@ -16,7 +16,8 @@ namespace filibuster::preload {
 
 // What is kept of a request until it has been sent whole, or its body was read whole.
 struct RequestPart {
-  static constexpr size_t kMaxText = 2560;  // method, target, authority and our field
+  // Method, target, authority, our field, and the fields that the daemon is told.
+  static constexpr size_t kMaxText = 2560 + kMaxToldText;
   // Of its body, as far as it travels in events (LaneMemory::payload_sample).
   static constexpr size_t kSample = 512;
   HashStream hash;

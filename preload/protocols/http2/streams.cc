@@ -45,7 +45,7 @@ void drop_request_part(StreamCall* x) {
   if (x->request == nullptr) return;
   g_request_parts.give(x->request);
   x->request = nullptr;
-  x->head.method = x->head.target = x->head.host = x->head.filibuster = {};
+  x->head.method = x->head.target = x->head.host = x->head.filibuster = x->head.told = {};
 }
 
 // Frees the kept part of a request that was sent or given up.
@@ -130,6 +130,7 @@ void begin_client_call(Http2Connection& h, StreamCall* x, const MessageHead& hea
   x->head.filibuster = text.keep(seen.filibuster);
   x->head.host = text.keep(seen.host);
   x->head.target = text.keep(seen.target);
+  x->head.told = text.keep(seen.told);
   x->list_size = head.list_size;
   x->head_request = seen.method == "HEAD";
   x->finished.outcome = RpcOutcome::kGarbled;

@@ -132,6 +132,7 @@ TEST_F(RecorderTest, ACallThatEndsBeforeItsRequestGetsTheTextsOfTheRpcItStandsFo
   begin(1);
   RpcIssued full = rpc(id(kTest, 1), 0, {}, 5, "users", "/users/1?x=2");
   full.flags |= kRpcEncrypted;
+  full.told = "x-amz-target: a.B\nx-ms-version: 1";
   emit(kTest, EventType::kRpcIssued, full);
   finish(kTest, full.rpc);
   recorder_.end(1);
@@ -154,6 +155,10 @@ TEST_F(RecorderTest, ACallThatEndsBeforeItsRequestGetsTheTextsOfTheRpcItStandsFo
   EXPECT_EQ(record.rpcs[0].service, "users");
   EXPECT_EQ(record.rpcs[0].target, "/users/1?x=2");
   EXPECT_EQ(record.rpcs[0].stack_text.size(), 2u);
+  const std::string* told = record.rpcs[0].told_value("x-amz-target");
+  ASSERT_NE(told, nullptr);
+  EXPECT_EQ(*told, "a.B");
+  EXPECT_EQ(record.rpcs[0].told.size(), 2u);
   EXPECT_EQ(record.rpcs[0].fault.kind, FaultKind::kRefused);
   EXPECT_NE(record.rpcs[0].flags & kRpcEncrypted, 0);
   EXPECT_TRUE(record.not_injected.empty());

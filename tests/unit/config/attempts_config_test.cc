@@ -68,6 +68,30 @@ TEST(AttemptsConfig, RetriesNameRequestIdsAndPolicies) {
   EXPECT_EQ(to_text(retries.policies[1].attempts), "status:500, status:503 when=2+");
 }
 
+TEST(AttemptsConfig, RulesOfMutationsNameAHeaderField) {
+  const ParsedConfig parsed =
+      parse(R"("retries": {"mutations": [{"header": "X-Operation: Get*", "idempotent": true}]})");
+  ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
+  ASSERT_EQ(parsed.config.retries.mutations.size(), 1u);
+  EXPECT_EQ(parsed.config.retries.mutations[0].header, "x-operation");
+  EXPECT_EQ(parsed.config.retries.mutations[0].header_value, "Get*");
+  const auto error = [](const std::string& header) {
+    const ParsedConfig wrong =
+        parse(R"("retries": {"mutations": [{"header": ")" + header + R"(", "idempotent": true}]})");
+    return wrong.errors.empty() ? std::string("none") : wrong.errors[0].message;
+  };
+  for (const char* header : {"", "X-Operation", "X-Operation: ", ": Get*", "X Operation: Get*"})
+    EXPECT_NE(error(header).find("\"X-Operation: Get*\""), std::string::npos) << header;
+  EXPECT_NE(error(std::string(63, 'x') + ": a").find("at most 62 bytes"), std::string::npos);
+  std::string rules;
+  for (int i = 0; i < 9; ++i)
+    rules += std::string(i > 0 ? "," : "") + R"({"header": "X-)" + std::to_string(i) +
+             R"(: a", "idempotent": true})";
+  const ParsedConfig many = parse(R"("retries": {"mutations": [)" + rules + "]}");
+  ASSERT_FALSE(many.errors.empty());
+  EXPECT_NE(many.errors[0].message.find("at most 8 header fields"), std::string::npos);
+}
+
 TEST(AttemptsConfig, RetriesAreChecked) {
   const auto error = [](const std::string& retries) {
     const ParsedConfig parsed = parse("\"retries\": " + retries);

@@ -57,6 +57,8 @@ TEST(Events, RpcIssuedRoundTrips) {
   e.body = std::string_view("a\0b", 3);
   e.stack_text = "F users.py:31 get\nN ab+12 /lib/x.so";
   e.peer = "127.0.0.1:5001";
+  e.request_id_name = "x-request-id";
+  e.told = "x-amz-target: a.B";
   const RpcIssued d = round_trip(e);
   EXPECT_EQ(d.rpc, e.rpc);
   EXPECT_EQ(d.parent_rpc, e.parent_rpc);
@@ -76,6 +78,8 @@ TEST(Events, RpcIssuedRoundTrips) {
   EXPECT_EQ(d.body, e.body);
   EXPECT_EQ(d.stack_text, e.stack_text);
   EXPECT_EQ(d.peer, "127.0.0.1:5001");
+  EXPECT_EQ(d.request_id_name, "x-request-id");
+  EXPECT_EQ(d.told, "x-amz-target: a.B");
 }
 
 TEST(Events, RpcReceivedRoundTrips) {

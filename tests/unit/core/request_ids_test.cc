@@ -21,11 +21,11 @@ struct Heads final : http1::Handler {
   uint8_t row = 0;
 };
 
-Heads read(const std::string& fields, size_t split, const RequestIdTable* table) {
+Heads read(const std::string& fields, size_t split, const SoughtFields* sought) {
   Heads heads;
   http1::RequestTexts texts;
   http1::MessageParser parser(&texts, &heads);
-  parser.look_for(table);
+  parser.look_for(sought);
   const std::string text = "GET / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
   split = std::min(split, text.size());
   parser.feed(text.data(), split);
@@ -53,37 +53,37 @@ TEST(RequestIds, TakeThoseOfTheConfigurationAndNoMoreThanFit) {
   EXPECT_FALSE(table.add(std::string(64, 'x'), false));
   size_t added = table.size();
   while (table.add("x-" + std::to_string(added), false)) ++added;
-  EXPECT_EQ(added, kMaxRequestIds);
+  EXPECT_EQ(added, kMaxFields);
 }
 
 TEST(RequestIds, AreReadFromHeadsOfHttp1UnderEverySplit) {
-  const RequestIdTable table;
+  const SoughtFields sought;
   for (size_t split = 0; split < 80; ++split) {
     const Heads heads =
-        read("X-Ms-Client-Request-Id: abc-1\r\nX-Request-Id: zz\r\n", split, &table);
+        read("X-Ms-Client-Request-Id: abc-1\r\nX-Request-Id: zz\r\n", split, &sought);
     EXPECT_EQ(heads.id, "abc-1") << split;
     EXPECT_EQ(heads.row, 0);
   }
 }
 
 TEST(RequestIds, OfSeveralTheOneOfTheCallItselfCounts) {
-  const RequestIdTable table;
-  const Heads heads = read("X-Request-Id: zz\r\nIdempotency-Key: k\r\nAccept: x\r\n", 0, &table);
+  const SoughtFields sought;
+  const Heads heads = read("X-Request-Id: zz\r\nIdempotency-Key: k\r\nAccept: x\r\n", 0, &sought);
   EXPECT_EQ(heads.id, "k");
   ASSERT_NE(heads.row, kNoRequestId);
-  EXPECT_EQ(table.name(heads.row), "idempotency-key");
+  EXPECT_EQ(sought.request_ids.name(heads.row), "idempotency-key");
 }
 
 TEST(RequestIds, AreNotReadWithoutATableOrAValue) {
-  const RequestIdTable table;
+  const SoughtFields sought;
   EXPECT_EQ(read("X-Request-Id: zz\r\n", 0, nullptr).row, kNoRequestId);
-  EXPECT_EQ(read("X-Request-Id: \r\n", 0, &table).row, kNoRequestId);
+  EXPECT_EQ(read("X-Request-Id: \r\n", 0, &sought).row, kNoRequestId);
 }
 
 TEST(RequestIds, AreReadFromBlocksOfHttp2) {
-  const RequestIdTable table;
+  const SoughtFields sought;
   http2::HeadCollector collector;
-  collector.look_for(&table);
+  collector.look_for(&sought);
   const auto field = [&](std::string_view name, std::string_view value) {
     http2::Field one;
     one.name = name;

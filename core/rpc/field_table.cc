@@ -1,28 +1,28 @@
-#include "core/rpc/request_ids.h"
+#include "core/rpc/field_table.h"
 
 namespace filibuster {
 
-bool RequestIdTable::add(std::string_view name, bool with_path) {
-  if (name.empty() || name.size() > kMaxRequestIdName) return false;
-  if (find(name) != kNoRequestId) return true;
+bool FieldTable::add(std::string_view name, bool with_path) {
+  if (name.empty() || name.size() > kMaxFieldName) return false;
+  if (find(name) != kNoField) return true;
   const size_t count = count_.load(std::memory_order_relaxed);
-  if (count == kMaxRequestIds) return false;
+  if (count == kMaxFields) return false;
   rows_[count].set({name, with_path});
   lengths_.fetch_or(uint64_t{1} << name.size(), std::memory_order_relaxed);
   count_.store(count + 1, std::memory_order_release);
   return true;
 }
 
-uint8_t RequestIdTable::find(std::string_view name) const {
+uint8_t FieldTable::find(std::string_view name) const {
   const size_t count = size();
-  if (name.size() > kMaxRequestIdName ||
+  if (name.size() > kMaxFieldName ||
       (lengths_.load(std::memory_order_relaxed) >> name.size() & 1) == 0)
-    return kNoRequestId;
+    return kNoField;
   for (size_t i = 0; i < count; ++i) {
     const std::string_view own = this->name(static_cast<uint8_t>(i));
     if (equal_ignoring_case(name, own)) return static_cast<uint8_t>(i);
   }
-  return kNoRequestId;
+  return kNoField;
 }
 
 }  // namespace filibuster
