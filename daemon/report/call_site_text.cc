@@ -45,9 +45,16 @@ std::string without_arguments(std::string_view name) {
   return "";  // other languages have no parameters in their names
 }
 
+// Between a caller and the frame that it reaches.
+constexpr std::string_view kVia = ") via ";
+
 }  // namespace
 
 std::string call_site_text(std::string_view frame) {
+  if (const size_t at = frame.find(kVia); at != frame.npos) {
+    return call_site_text(frame.substr(0, at + 1)) + std::string(kVia.substr(1)) +
+           call_site_text(frame.substr(at + kVia.size()));
+  }
   const size_t begin = frame.find(" (");
   if (begin == frame.npos || !frame.ends_with(')')) return std::string(frame);
   const std::string_view name = frame.substr(begin + 2, frame.size() - begin - 3);

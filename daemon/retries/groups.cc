@@ -78,14 +78,6 @@ class Groups {
   Index by_id_, by_request_, by_site_;
 };
 
-// In Node a frame that was left by `await` once is "async put", and "put" before.
-bool is_same_frame(std::string frame, std::string other) {
-  for (std::string* one : {&frame, &other}) {
-    if (const size_t at = one->find("(async "); at != one->npos) one->erase(at + 1, 6);
-  }
-  return frame == other;
-}
-
 // Client libraries give these to a call. Others are an application's own, or a proxy's.
 bool is_of_a_library(std::string_view request_id_name) {
   return request_id_name == "x-ms-client-request-id" || request_id_name == "amz-sdk-invocation-id";
@@ -97,7 +89,7 @@ void compare_stacks(const RpcRecord& first, const RpcRecord& second, RetryGroup*
   const std::vector<std::string>& b = second.stack_text;
   size_t shared = 0;
   while (shared < a.size() && shared < b.size() &&
-         is_same_frame(a[a.size() - 1 - shared], b[b.size() - 1 - shared]))
+         without_async(a[a.size() - 1 - shared]) == without_async(b[b.size() - 1 - shared]))
     ++shared;
   if (shared > 0) group->shared_frame = a[a.size() - shared];
   if (shared < a.size()) group->first_frame = a[a.size() - 1 - shared];
@@ -187,6 +179,11 @@ bool is_library_frame(std::string_view frame) {
          std::any_of(std::begin(kModules), std::end(kModules), [frame](std::string_view module) {
            return frame.substr(frame.find_last_of('/') + 1).starts_with(module);
          });
+}
+
+std::string without_async(std::string frame) {
+  if (const size_t at = frame.find("(async "); at != frame.npos) frame.erase(at + 1, 6);
+  return frame;
 }
 
 std::vector<RetryGroup> group_attempts(const ExecutionRecord& record) {

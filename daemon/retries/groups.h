@@ -51,6 +51,9 @@ bool succeeded_at_server(const RpcRecord& rpc);
 // Does the frame ("file:line (function)") belong to the interpreter, or to an installed package?
 bool is_library_frame(std::string_view frame);
 
+// In Node a function that was left by `await` once is "(async put)", and "(put)" before: both are this one.
+std::string without_async(std::string frame);
+
 using filibuster::MutationRule;
 // The first rule that matches decides.
 bool is_unsafe_mutation(const RpcRecord& rpc, const std::vector<MutationRule>& rules);

@@ -13,6 +13,7 @@
 #include "daemon/session/suite_cases.h"
 #include "daemon/session/suite_counterexamples.h"
 #include "daemon/session/suite_planning.h"
+#include "daemon/session/suite_sites.h"
 #include "daemon/session/suite_tester.h"
 #include "daemon/suite/runner.h"
 
@@ -134,6 +135,7 @@ class SuiteMode final : public Mode {
 
   void stopped() override {
     if (round_ == Round::kReference) {
+      name_call_sites(&tests_);
       list_tests(kStopped);
       results_.notes.push_back("the session was stopped before anything was planned");
     } else if (round_ != Round::kReplays) {
@@ -216,6 +218,7 @@ class SuiteMode final : public Mode {
   }
 
   void plan() {
+    name_call_sites(&tests_);
     list_tests("the time was over");
     const auto kept = read_file(sites_file());
     const auto earlier = parse_sites(kept.ok() ? kept.value() : "");

@@ -12,6 +12,7 @@
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
 #include "daemon/report/unknown_cause.h"
+#include "daemon/retries/callers.h"
 #include "daemon/retries/effects.h"
 #include "daemon/retries/policies.h"
 #include "daemon/suite/junit_xml.h"
@@ -100,12 +101,19 @@ void SuiteTester::note_place(SuiteTest* test) const {
   test->descriptors = session_.descriptors->learnt();
 }
 
-std::string SuiteTester::site_of(const RpcRecord& rpc) const {
-  if (rpc.stack_text.empty()) return "(call site not known) " + rpc.service + " " + rpc.method;
+// The frames of the application that lead to the call, innermost first; the innermost frame may be a library's.
+std::vector<std::string> SuiteTester::frames_of(const RpcRecord& rpc) const {
+  std::vector<std::string> out;
   // Relative to the configuration, so that a plan fits any checkout.
-  std::string site = rpc.stack_text.front();
   const std::string folder = config_.directory + "/";
-  return site.starts_with(folder) ? site.substr(folder.size()) : site;
+  for (const std::string& frame : rpc.stack_text) {
+    if (!out.empty() && (retries::is_client_frame(frame, oracle_options_) ||
+                         retries::is_test_frame(frame, oracle_options_)))
+      continue;
+    out.push_back(frame.starts_with(folder) ? frame.substr(folder.size()) : frame);
+  }
+  if (out.empty()) out.push_back("(call site not known) " + rpc.service + " " + rpc.method);
+  return out;
 }
 
 Result<bool> SuiteTester::accept(const Attempt& attempt, size_t earlier, SuiteTest* out) {
@@ -213,7 +221,7 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
       for (const ExecutionResult& run : runs)
         note_calls(run.record, unstable, Which::kThatComeSometimes, out);
     }
-    if (out->row.sites.empty())
+    if (out->seen.empty())
       out->row.left_out = "only its own code makes remote calls, and these get no fault";
   }
   session_.sink({{"type", "reference"},
@@ -251,30 +259,33 @@ void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& 
       ++out->row.own_calls;
       continue;
     }
-    const std::string site = site_of(rpc);
-    auto& rows = out->row.sites;
-    auto row = std::find_if(rows.begin(), rows.end(),
-                            [&](const retries::SiteRow& one) { return one.site == site; });
-    const bool is_new = row == rows.end();
+    const std::vector<std::string> frames = frames_of(rpc);
+    const std::string kind = retries::kind_of(rpc);
+    auto seen = std::find_if(out->seen.begin(), out->seen.end(), [&](const SeenCalls& one) {
+      return one.kind == kind && one.frames == frames;
+    });
+    const bool is_new = seen == out->seen.end();
     if (is_new) {
-      rows.push_back({site, rpc.service, retries::name_of_call(rpc), 0, 1, "", "", ""});
-      row = rows.end() - 1;
+      out->seen.push_back(
+          {frames, kind, {"", rpc.service, retries::name_of_call(rpc), 0, 1, "", "", ""}, {}});
+      seen = out->seen.end() - 1;
     }
+    retries::SiteRow& row = seen->row;
     // Of what comes sometimes the last execution has counted its own.
-    if (is_new || which == Which::kAll) ++row->calls;
-    if (is_new && sometimes != nullptr) row->seen = sometimes->reason;
-    row->attempts = std::max(row->attempts, static_cast<uint32_t>(group.rpcs.size()));
+    if (is_new || which == Which::kAll) ++row.calls;
+    if (is_new && sometimes != nullptr) row.seen = sometimes->reason;
+    row.attempts = std::max(row.attempts, static_cast<uint32_t>(group.rpcs.size()));
     if (group.rpcs.size() > 1)
-      row->grouped_by = group.request_id_name.empty()
-                            ? std::string(grouped_by_name(group.grouped_by[1]))
-                            : group.request_id_name;
-    // The first call that can get a fault stands for its call site.
-    if (out->calls.contains(site)) continue;
+      row.grouped_by = group.request_id_name.empty()
+                           ? std::string(grouped_by_name(group.grouped_by[1]))
+                           : group.request_id_name;
+    // The first call that can get a fault stands for the others.
+    if (seen->call) continue;
     const std::string why = why_not(rpcs, rpc, unstable);
-    if (is_new || why.empty()) row->why_not = why;
+    if (is_new || why.empty()) row.why_not = why;
     if (!why.empty()) continue;
-    out->calls.emplace(site, SuiteCall{describe_for_report(rpcs, rpc), rpc, sometimes != nullptr});
-    row->seen = sometimes == nullptr ? "" : sometimes->reason;
+    seen->call = SuiteCall{describe_for_report(rpcs, rpc), rpc, sometimes != nullptr};
+    row.seen = sometimes == nullptr ? "" : sometimes->reason;
   }
 }
 

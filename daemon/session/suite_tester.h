@@ -27,6 +27,14 @@ struct SuiteCall {
   bool sometimes = false;  // it comes in some executions only
 };
 
+// Calls that the reference executions have shown, with the same frames of the application, that ask for the same.
+struct SeenCalls {
+  std::vector<std::string> frames;  // innermost first
+  std::string kind;                 // retries::kind_of
+  retries::SiteRow row;             // its call site has no name yet
+  std::optional<SuiteCall> call;
+};
+
 // Why a test is left out that cannot pass begins so.
 constexpr std::string_view kFailsAlone = "it fails without any fault";
 
@@ -40,8 +48,9 @@ struct SuiteTest {
   std::vector<NondeterminismRule> masks;
   // What the reference executions showed of RPCs, by their names with these masks.
   std::shared_ptr<const RpcMemory> rpcs;
-  std::vector<Hash128> given_up;           // RPCs that clients give up without any fault
-  std::map<std::string, SuiteCall> calls;  // by call site
+  std::vector<Hash128> given_up;  // RPCs that clients give up without any fault
+  std::vector<SeenCalls> seen;
+  std::map<std::string, SuiteCall> calls;  // by call site, of `seen` (suite_sites.h)
   std::vector<size_t> planned;             // positions in SuiteResults::faults
   std::vector<size_t> first;               // those of them that come before all others of the suite
   uint64_t executions = 0;
@@ -120,7 +129,7 @@ class SuiteTester final : public CaseRunner {
                   SuiteTest* out);
   std::string why_not(const RpcsById& rpcs, const RpcRecord& rpc,
                       const UnstableRpcs& unstable) const;
-  std::string site_of(const RpcRecord& rpc) const;
+  std::vector<std::string> frames_of(const RpcRecord& rpc) const;
   SuiteEvidence read(const Attempt& attempt, const Case& of) const;
   void tell_attempts(const SuiteEvidence& evidence, retries::FaultRow* row) const;
   std::set<std::string> written_cases() const;

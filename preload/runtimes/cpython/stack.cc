@@ -143,6 +143,7 @@ class Walk {
     if (makers_ != nullptr) add_makers({}, {});
     return depth;
   }
+  bool met_loop() const { return met_loop_; }
 
  private:
   // False: what is below does not count.
@@ -158,7 +159,7 @@ class Walk {
   void pass(Object* frame, const Code& code) {
     if (follows_) settle_before(code);
     if (keep_all_ ? !code.loop : !code.library) add_frame(code, frame, sink_);
-    if (!follows_ || in_loop_below_) return;
+    if (!follows_ || met_loop_) return;
     Object* makers = cpython::makers_of_frame(frame);
     if (makers == nullptr) return;
     drop_makers();
@@ -174,8 +175,8 @@ class Walk {
   }
 
   bool pass_loop(const Code& loop) {
-    if (!cpython::follows_origins() || in_loop_below_) return !cpython::serves_on_this_thread();
-    in_loop_below_ = true;
+    if (!cpython::follows_origins() || met_loop_) return !cpython::serves_on_this_thread();
+    met_loop_ = true;
     if (follows_ && sink_->frames() == 0 && cpython::put_origin_of_task(sink_)) return false;
     // Those who made a coroutine have callers below the loop, too.
     if (makers_ != nullptr && add_makers(loop.file, loop.function) > 0) return false;
@@ -202,7 +203,7 @@ class Walk {
   FrameSink* const sink_;
   Object* makers_ = nullptr;  // of the coroutine that was met last
   bool made_by_program_ = false;
-  bool in_loop_below_ = false;
+  bool met_loop_ = false;
 };
 
 bool read(FrameSink* sink) {
@@ -215,8 +216,11 @@ bool read(FrameSink* sink) {
   }
   if (!cpython::usable()) return false;
   const cpython::Scope scope;
-  const int frames = Walk(false, sink).run();
-  if (sink->frames() == 0 && cpython::follows_origins()) cpython::put_origin_of_thread(sink);
+  Walk program(false, sink);
+  const int frames = program.run();
+  // A thread that runs a loop works for whoever gives it something.
+  if (sink->frames() == 0 && cpython::follows_origins() && !program.met_loop())
+    cpython::put_origin_of_thread(sink);
   if (sink->frames() == 0) {
     sink->begin_with_libraries();
     Walk(true, sink).run();

@@ -27,5 +27,12 @@ TEST(CallSiteText, LeavesNamesOfOtherLanguagesAsTheyAre) {
     EXPECT_EQ(call_site_text(frame), frame);
 }
 
+TEST(CallSiteText, LeavesThemOutOfEachFrameOfACallSiteWithItsCaller) {
+  EXPECT_EQ(call_site_text("a.cc:9 (add(int)) via a.cc:1 (set_(std::vector<int> const&))"),
+            "a.cc:9 (add) via a.cc:1 (set_)");
+  EXPECT_EQ(call_site_text("a.py:9 (add) via a.py:5 (put) via a.py:1 (_set)"),
+            "a.py:9 (add) via a.py:5 (put) via a.py:1 (_set)");
+}
+
 }  // namespace
 }  // namespace filibuster
