@@ -111,7 +111,9 @@ struct FaultedTest {
   std::vector<std::string> error_bodies = {};  // of the same
   std::string call_site = {};                  // of the faulted call; "": it is not known
   std::optional<size_t> group = {};            // the faulted call's position in the groups
-  std::string hang = {};                       // of kHung: who waited, and how long
+  // The server answers the faulted call with an error without any fault, and the application expects that.
+  bool own_error = false;
+  std::string hang = {};   // of kHung: who waited, and how long
   bool no_result = false;  // of kDied: the runner succeeded, and did not say how the test ended
   bool uncaught = false;   // its exception would have ended a process without this runner
 };

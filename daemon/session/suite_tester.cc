@@ -13,6 +13,7 @@
 #include "daemon/observe/observation.h"
 #include "daemon/report/unknown_cause.h"
 #include "daemon/retries/effects.h"
+#include "daemon/retries/expected_errors.h"
 #include "daemon/retries/policies.h"
 #include "daemon/suite/junit_xml.h"
 #include "daemon/suite/runner.h"
@@ -223,7 +224,7 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
   return {};
 }
 
-std::string SuiteTester::why_not(const RpcsById& rpcs, const RpcRecord& rpc,
+std::string SuiteTester::why_not(const RpcsById& rpcs, const RpcRecord& rpc, bool goes_on,
                                  const UnstableRpcs& unstable) const {
   if (!root_is_known(rpcs, rpc)) return why_root_not_known(rpc);
   if ((rpc.flags & kRpcPreliminary) != 0) return std::string(kStayedPreliminary);
@@ -231,8 +232,14 @@ std::string SuiteTester::why_not(const RpcsById& rpcs, const RpcRecord& rpc,
   if (faults_for(config_, caller_of(rpc), rpc.service, rpc.method, path_of(rpc), rpc.protocol())
           .empty())
     return "the fault rules of the configuration leave it out";
-  const auto fault = retries::fault_for(retries::all_policies({}).front(), rpc);
-  return fault.ok() ? "" : fault.error().message;
+  std::string why;
+  for (const retries::Policy& policy : retries::all_policies({})) {
+    const auto fault = retries::fault_for(policy, rpc, goes_on);
+    if (fault.ok()) return "";
+    if (why.empty()) why = fault.error().message;
+  }
+  if (rpc.answered_with_error() && !goes_on) why += ", after which the application does not go on";
+  return why;
 }
 
 void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& unstable,
@@ -257,7 +264,7 @@ void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& 
                             [&](const retries::SiteRow& one) { return one.site == site; });
     const bool is_new = row == rows.end();
     if (is_new) {
-      rows.push_back({site, rpc.service, retries::name_of_call(rpc), 0, 1, "", "", ""});
+      rows.push_back({site, rpc.service, retries::name_of_call(rpc), 0, 1, "", "", "", ""});
       row = rows.end() - 1;
     }
     // Of what comes sometimes the last execution has counted its own.
@@ -268,12 +275,17 @@ void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& 
       row->grouped_by = group.request_id_name.empty()
                             ? std::string(grouped_by_name(group.grouped_by[1]))
                             : group.request_id_name;
-    // The first call that can get a fault stands for its call site.
-    if (out->calls.contains(site)) continue;
-    const std::string why = why_not(rpcs, rpc, unstable);
+    // The first call that can get a fault stands for its call site; better one that all policies fit.
+    const auto known = out->calls.find(site);
+    if (known != out->calls.end() && !known->second.goes_on) continue;
+    const bool goes_on = rpc.answered_with_error() &&
+                         retries::goes_on_after(record, group, oracle_options_, test_.name);
+    const std::string why = why_not(rpcs, rpc, goes_on, unstable);
     if (is_new || why.empty()) row->why_not = why;
-    if (!why.empty()) continue;
-    out->calls.emplace(site, SuiteCall{describe_for_report(rpcs, rpc), rpc, sometimes != nullptr});
+    if (!why.empty() || (known != out->calls.end() && goes_on)) continue;
+    out->calls.insert_or_assign(
+        site, SuiteCall{describe_for_report(rpcs, rpc), rpc, sometimes != nullptr, goes_on});
+    row->own_error = goes_on ? ending_name(rpc) : "";
     row->seen = sometimes == nullptr ? "" : sometimes->reason;
   }
 }
