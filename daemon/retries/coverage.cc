@@ -38,11 +38,15 @@ Result<void> check(const Reference& reference) {
 class Planner {
  public:
   Planner(const Reference& reference, const std::vector<Policy>& policies)
-      : reference_(reference), policies_(policies) {}
+      : reference_(reference), policies_(policies), whole_(reference.sites.size()) {
+    each([&](uint32_t, const SiteReached& site) {
+      if (!site.own_error) whole_[site.site] = true;
+    });
+  }
 
   double cost(uint32_t test, const SiteReached& site) const {
     double seconds = 0;
-    for (const Policy* policy : policies_for(policies_, site.retries))
+    for (const Policy* policy : policies_for(policies_, site.retries, site.own_error))
       seconds += estimate(reference_.tests[test], site, *policy);
     return std::max(seconds, kLeastSeconds);
   }
@@ -57,8 +61,11 @@ class Planner {
 
   std::set<Pair> first_calls() const {
     std::set<Pair> out;
-    for (uint32_t t = 0; t < reference_.tests.size(); ++t)
-      out.insert({t, reference_.tests[t].sites.front().site});
+    for (uint32_t t = 0; t < reference_.tests.size(); ++t) {
+      const std::vector<SiteReached>& sites = reference_.tests[t].sites;
+      const auto first = std::ranges::find(sites, false, &SiteReached::own_error);
+      out.insert({t, first != sites.end() ? first->site : sites.front().site});
+    }
     return out;
   }
 
@@ -70,6 +77,7 @@ class Planner {
     };
     std::vector<Best> best(reference_.sites.size());
     each([&](uint32_t test, const SiteReached& site) {
+      if (is_lesser(site)) return;
       Best& one = best[site.site];
       const double seconds = cost(test, site);
       if (!one.there || seconds < one.seconds) one = {seconds, test, true};
@@ -88,6 +96,7 @@ class Planner {
     std::vector<CoverEdge> edges;
     std::vector<Pair> pair_of;
     each([&](uint32_t test, const SiteReached& site) {
+      if (is_lesser(site) && has_other(test)) return;
       uint32_t& n = number[site.site];
       if (n == UINT32_MAX) n = sites++;
       edges.push_back({test, n, cost(test, site)});
@@ -110,7 +119,7 @@ class Planner {
         plan->untried.push_back({test, site.site});
         return;
       }
-      for (const Policy* policy : policies_for(policies_, site.retries)) {
+      for (const Policy* policy : policies_for(policies_, site.retries, site.own_error)) {
         const double seconds = estimate(reference_.tests[test], site, *policy);
         plan->choices.push_back({test, site.site, policy->name, seconds});
         plan->seconds += seconds;
@@ -120,8 +129,16 @@ class Planner {
   }
 
  private:
+  // Another test reaches the call site with a call that can get all policies.
+  bool is_lesser(const SiteReached& site) const { return site.own_error && whole_[site.site]; }
+  bool has_other(uint32_t test) const {
+    return std::ranges::any_of(reference_.tests[test].sites,
+                               [&](const SiteReached& site) { return !is_lesser(site); });
+  }
+
   const Reference& reference_;
   const std::vector<Policy>& policies_;
+  std::vector<bool> whole_;  // by call site
 };
 
 }  // namespace

@@ -6,6 +6,9 @@
 //   C3  every test and every call site, in pairs, at the least time
 //   C4  every call site of every test, at the first call there
 //
+// Where a call is answered with an error without any fault, fewer policies fit (SiteReached::own_error): C1, C2 and C3 take
+// another call if there is one.
+//
 // A pair (test, call site) costs an execution of the test for each policy, and what the silences of the policy wait. C3
 // is an edge cover of least weight in the graph of tests and call sites; pair_cover.h solves it.
 #pragma once
@@ -25,6 +28,9 @@ struct SiteReached {
   bool retries = false;        // the client tries again
   uint32_t attempts = 1;       // how often it is expected to try, with the first
   double timeout_seconds = 0;  // how long it waits for an answer; 0: silences are elapsed at once
+  // The server answers with an error by itself, and the application goes on: policies that keep the requests from the
+  // server are left.
+  bool own_error = false;
 };
 
 struct ReferenceTest {

@@ -94,7 +94,7 @@ constexpr ResourceRow kResources[] = {
     {kAzureStorage, "POST", "", "comp=batch", Effect::kRepeatable},  // deletions and access tiers
     {kAzureStorage, "GET", "*/messages", "peekonly=true", Effect::kRead},
     {kAzureStorage, "GET", "*/messages", "", Effect::kRepeatable},  // as ReceiveMessage
-    {kAzureStorage, "POST", "", "", Effect::kWrite},  // a message, an entity, a table
+    {kAzureStorage, "POST", "", "", Effect::kWrite},                // a message, an entity, a table
     // An entity of a table; a file of a Data Lake, which is written at a given position.
     {kAzureStorage, "PATCH MERGE", "*(PartitionKey=*", "", Effect::kRepeatable},
     {kAzureStorage, "PATCH", "", "action", Effect::kRepeatable},
@@ -168,8 +168,8 @@ uint8_t services_of(const RpcRecord& rpc) {
 
 Effect effect_of_name(std::string_view operation, std::string_view body) {
   for (const NamedRow& row : kNamed) {
-    const bool named = any_part(
-        row.names, ' ', [&](std::string_view name) { return glob_match(name, operation); });
+    const bool named = any_part(row.names, ' ',
+                                [&](std::string_view name) { return glob_match(name, operation); });
     if (named && (row.body.empty() || glob_match(row.body, body))) return row.effect;
   }
   return Effect::kWrite;

@@ -104,10 +104,32 @@ bool is_runners_limit(const suite::Raised& raised) {
          said.starts_with("Timeout >") || said.find("() timed out after ") != said.npos;
 }
 
+// A test that expects the server's own error says by an assertion that it got the injected one. "": it does not.
+std::string names_other_error(const FaultedTest& test, const SurfacesAs& surfaces,
+                              const OracleOptions& options) {
+  if (!test.own_error || !test.failure.assertion || options.any_exception_is_a_bug) return "";
+  for (const suite::Raised& raised : test.failure.chain) {
+    std::string why = why_consistent(raised, test, surfaces, options);
+    for (const std::string& outcome : test.outcomes) {
+      for (const std::string& type : surfaces.of(outcome)) {
+        if (why.empty() && raised.message.find(type) != std::string::npos)
+          why = raised.type + " names " + type + ", which is what " + outcome + " surfaces as";
+      }
+    }
+    if (!why.empty()) return "the test expects the error of the server itself, and " + why;
+  }
+  return "";
+}
+
 void judge_failure(const FaultedTest& test, const ExecutionRecord& record, const RetryGroup* group,
                    const SurfacesAs& surfaces, const OracleOptions& options, Verdict* out) {
   const RpcRecord* refusal = group == nullptr ? nullptr : own_refusal(record, *group);
   const RpcRecord* later = group == nullptr ? nullptr : later_refusal(record, *group);
+  if (const std::string why = names_other_error(test, surfaces, options); !why.empty()) {
+    out->oracle = Oracle::kConsistentException;
+    out->evidence = why;
+    return;
+  }
   if (test.failure.assertion) {
     out->oracle = Oracle::kAssertion;
     out->evidence = test.failure.chain.empty()

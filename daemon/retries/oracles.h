@@ -111,8 +111,10 @@ struct FaultedTest {
   std::vector<std::string> error_bodies = {};  // of the same
   std::string call_site = {};                  // of the faulted call; "": it is not known
   std::optional<size_t> group = {};            // the faulted call's position in the groups
-  std::string client = {};                     // that makes the faulted call: "test -> blobs"
-  std::string hang = {};                       // of kHung: how long it was waited for
+  // The server answers the faulted call with an error without any fault, and the application expects that.
+  bool own_error = false;
+  std::string client = {};  // that makes the faulted call: "test -> blobs"
+  std::string hang = {};    // of kHung: how long it was waited for
   // Who waits for an answer, and has no limit. What came after the hang limit had ended this wait is judged first.
   std::string endless = {};
   bool no_result = false;  // of kDied: the runner succeeded, and did not say how the test ended

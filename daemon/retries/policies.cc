@@ -87,17 +87,27 @@ Result<std::vector<Policy>> choose_policies(const std::vector<Policy>& all,
   return out;
 }
 
-std::vector<const Policy*> policies_for(const std::vector<Policy>& policies, bool retries) {
+bool keeps_from_server(const Policy& policy) {
+  const auto& rules = policy.attempts.attempts.rules;
+  return std::none_of(rules.begin(), rules.end(),
+                      [](const AttemptRule& rule) { return rule.outcome.after_effect; });
+}
+
+std::vector<const Policy*> policies_for(const std::vector<Policy>& policies, bool retries,
+                                        bool own_error) {
   std::vector<const Policy*> out;
   for (const Policy& policy : policies) {
-    if (retries || policy.without_retries) out.push_back(&policy);
+    if ((retries || policy.without_retries) && (!own_error || keeps_from_server(policy)))
+      out.push_back(&policy);
   }
   return out;
 }
 
-Result<FaultSpec> fault_for(const Policy& policy, const RpcRecord& reference) {
+Result<FaultSpec> fault_for(const Policy& policy, const RpcRecord& reference, bool goes_on) {
   if (reference.open) return Error{"it was not answered without a fault"};
-  if (!succeeded_at_server(reference)) return Error{"its answer is an error without a fault"};
+  const bool expected = goes_on && reference.answered_with_error() && keeps_from_server(policy);
+  if (!succeeded_at_server(reference) && !expected)
+    return Error{"its answer is an error without a fault"};
   const FaultSpec fault = attempts_as_service_says(policy.attempts, signs_of(reference));
   const bool http2 = (reference.flags & kRpcHttp2) != 0;
   if (!fault_applies(fault, http2, reference.protocol(), false)) {

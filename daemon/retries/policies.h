@@ -35,11 +35,17 @@ std::vector<Policy> all_policies(const RetriesConfig& config);
 // "P1,P4": in the order of `all`. Error: there is no such policy, with the names that there are. Empty: all of them.
 Result<std::vector<Policy>> choose_policies(const std::vector<Policy>& all, std::string_view names);
 
-// Those that say something of this call.
-std::vector<const Policy*> policies_for(const std::vector<Policy>& policies, bool retries);
+// Does no attempt reach the server that gets a fault? Such a policy says something of a call that is answered with an
+// error by the server itself, too.
+bool keeps_from_server(const Policy& policy);
 
-// What is planned for a call that answered like that without a fault. Error: this answer is an error already, or the
-// call cannot get the faults, with the reason.
-Result<FaultSpec> fault_for(const Policy& policy, const RpcRecord& reference);
+// Those that say something of this call. `own_error`: its server answers it with an error without any fault.
+std::vector<const Policy*> policies_for(const std::vector<Policy>& policies, bool retries,
+                                        bool own_error = false);
+
+// What is planned for a call that answered like that without a fault. `goes_on`: if the answer is an error, the application
+// expects it (expected_errors.h). Error: the answer is an error that is not expected, or the call cannot get the faults, with
+// the reason.
+Result<FaultSpec> fault_for(const Policy& policy, const RpcRecord& reference, bool goes_on = false);
 
 }  // namespace filibuster::retries

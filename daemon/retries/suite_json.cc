@@ -12,9 +12,9 @@ using Json = nlohmann::ordered_json;
 constexpr int kSuiteVersion = 1;
 
 Json row(const SiteRow& site) {
-  return {{"call_site", site.site},  {"service", site.service},   {"call", redact(site.call)},
-          {"calls", site.calls},     {"attempts", site.attempts}, {"grouped_by", site.grouped_by},
-          {"why_not", site.why_not}, {"seen", site.seen}};
+  return {{"call_site", site.site},  {"service", site.service},     {"call", redact(site.call)},
+          {"calls", site.calls},     {"attempts", site.attempts},   {"grouped_by", site.grouped_by},
+          {"why_not", site.why_not}, {"own_error", site.own_error}, {"seen", site.seen}};
 }
 
 Json row(const SuiteTestRow& test) {

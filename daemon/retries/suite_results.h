@@ -21,6 +21,9 @@ struct SiteRow {
   uint32_t attempts = 1;   // the most that one of them took without a fault
   std::string grouped_by;  // how these were told to be one call; "": each had one attempt
   std::string why_not;     // why it gets no fault; "": it does
+  // How the server answers the call without a fault, if that is an error, after which the application goes on: "409". Only
+  // policies that keep requests from the server are tried then. "": it answers well, or the call gets no fault.
+  std::string own_error;
   std::string seen;  // "seen in 2 of 4 executions: ..." where its call comes in some only; else ""
 };
 

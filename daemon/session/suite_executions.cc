@@ -98,10 +98,10 @@ std::string seen_text(const RpcRecord& rpc) {
   return rpc.was_error_already ? "pass (an error already)" : "pass";
 }
 
-// The RPC need not come.
-bool comes_sometimes(const SuiteTest& test, Hash128 index) {
+// Is it known of the planned RPC with this index that it need not come, or that its server answers with an error by itself?
+bool is_known_of(const SuiteTest& test, Hash128 index, bool SuiteCall::*is) {
   return std::any_of(test.calls.begin(), test.calls.end(), [&](const auto& entry) {
-    return entry.second.sometimes && entry.second.rpc.index == index;
+    return entry.second.*is && entry.second.rpc.index == index;
   });
 }
 
@@ -140,7 +140,7 @@ void SuiteTester::tell(const Attempt& attempt, const std::string& what) const {
 
 Result<CaseOutcome> SuiteTester::execute(const Case& one, CaseSource* /*source*/) {
   const InjectedFault& rpc = one.faults.front();
-  const bool sometimes = comes_sometimes(*prepared_, rpc.index);
+  const bool sometimes = is_known_of(*prepared_, rpc.index, &SuiteCall::sometimes);
   CaseOutcome out;
   out.tries = 0;
   while (out.tries < kMostTries) {
@@ -179,6 +179,7 @@ SuiteEvidence SuiteTester::read(const Attempt& attempt, const Case& of) const {
     if (first.index == rpc.index && (first.injected || first.attempt != 0)) test.group = i;
   }
   test.call_site = rpc.call_site;
+  test.own_error = is_known_of(*prepared_, rpc.index, &SuiteCall::goes_on);
   if (attempt.judgement.verdict == Verdict::kTestTimeout) test.hang = attempt.judgement.detail;
   const auto outcome = [&test](const std::string& text) {
     if (std::find(test.outcomes.begin(), test.outcomes.end(), text) == test.outcomes.end())
@@ -289,7 +290,7 @@ void SuiteTester::learn(const SuiteEvidence& evidence, const FaultSpec& fault, d
 std::optional<Case> SuiteTester::plan(const retries::Policy& policy, size_t position,
                                       retries::FaultRow* row) {
   const SuiteCall& call = prepared_->calls.at(row->site);
-  auto fault = retries::fault_for(policy, call.reference);
+  auto fault = retries::fault_for(policy, call.reference, call.goes_on);
   if (!fault) {
     row->skipped = fault.error().message;
     return std::nullopt;

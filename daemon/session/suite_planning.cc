@@ -32,6 +32,7 @@ retries::Reference reference_of(const SuiteResults& results, bool elapsed,
       if (added) out.sites.push_back(site.site);
       retries::SiteReached reached{number->second, true, std::max(kAssumedAttempts, site.attempts),
                                    elapsed ? 0 : kAssumedTimeout};
+      reached.own_error = !site.own_error.empty();
       if (const auto at = known.find(site.site); at != known.end()) {
         reached.retries = at->second.retries.value_or(true);
         if (at->second.attempts > 0) reached.attempts = at->second.attempts;
@@ -42,6 +43,19 @@ retries::Reference reference_of(const SuiteResults& results, bool elapsed,
     if (!row.sites.empty()) out.tests.push_back(std::move(row));
   }
   return out;
+}
+
+// Call sites that none of the chosen policies fits.
+void leave_out_unfitting(const std::vector<retries::Policy>& policies, SuiteResults* results) {
+  if (!retries::policies_for(policies, true, true).empty()) return;
+  for (retries::SuiteTestRow& test : results->tests) {
+    for (retries::SiteRow& site : test.sites) {
+      if (site.own_error.empty() || !site.why_not.empty()) continue;
+      site.why_not = "its answer is an error without a fault (" + site.own_error +
+                     "), so only a policy that keeps requests from the server fits it, such as P3";
+      site.own_error.clear();
+    }
+  }
 }
 
 void take_plan(const retries::PlanFile& file, SuiteResults* results) {
@@ -93,6 +107,7 @@ SuitePlanning plan_suite(const SuiteOptions& options, bool elapsed,
                                               : "if every client tries three times") +
                          (elapsed ? ", with silences that are over at once"
                                   : ", with silences of 1 s where nothing is known");
+  leave_out_unfitting(options.policies, results);
   const retries::Reference reference = reference_of(*results, elapsed, known);
   if (options.plan) {
     out.file = *options.plan;

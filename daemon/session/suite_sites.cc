@@ -1,7 +1,7 @@
 #include "daemon/session/suite_sites.h"
 
 #include <algorithm>
-#include <utility>
+#include <tuple>
 
 #include "daemon/retries/callers.h"
 
@@ -22,18 +22,20 @@ void add_row(const SeenCalls& seen, const std::string& site, SuiteTest* test) {
   }
 }
 
-// The first call that can get a fault stands for its call site, before one that comes in some executions only.
+// The first call that can get a fault stands for its call site. Before it come those that all policies fit, then those that come
+// in each execution.
 void add_call(const SeenCalls& seen, const std::string& site, SuiteTest* test) {
   if (!seen.call) return;
   const auto [place, added] = test->calls.try_emplace(site, *seen.call);
   const auto order = [](const SuiteCall& call) {
-    return std::pair(call.sometimes, call.reference.issued_ns);
+    return std::tuple(call.goes_on, call.sometimes, call.reference.issued_ns);
   };
   if (!added && order(*seen.call) >= order(place->second)) return;
   place->second = *seen.call;
   for (retries::SiteRow& row : test->row.sites) {
     if (row.site != site) continue;
     row.why_not = "";
+    row.own_error = seen.row.own_error;
     row.seen = seen.row.seen;
   }
 }

@@ -14,6 +14,7 @@
 #include "daemon/report/unknown_cause.h"
 #include "daemon/retries/callers.h"
 #include "daemon/retries/effects.h"
+#include "daemon/retries/expected_errors.h"
 #include "daemon/retries/policies.h"
 #include "daemon/suite/junit_xml.h"
 #include "daemon/suite/runner.h"
@@ -231,7 +232,7 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
   return {};
 }
 
-std::string SuiteTester::why_not(const RpcsById& rpcs, const RpcRecord& rpc,
+std::string SuiteTester::why_not(const RpcsById& rpcs, const RpcRecord& rpc, bool goes_on,
                                  const UnstableRpcs& unstable) const {
   if (!root_is_known(rpcs, rpc)) return why_root_not_known(rpc);
   if ((rpc.flags & kRpcPreliminary) != 0) return std::string(kStayedPreliminary);
@@ -239,8 +240,14 @@ std::string SuiteTester::why_not(const RpcsById& rpcs, const RpcRecord& rpc,
   if (faults_for(config_, caller_of(rpc), rpc.service, rpc.method, path_of(rpc), rpc.protocol())
           .empty())
     return "the fault rules of the configuration leave it out";
-  const auto fault = retries::fault_for(retries::all_policies({}).front(), rpc);
-  return fault.ok() ? "" : fault.error().message;
+  std::string why;
+  for (const retries::Policy& policy : retries::all_policies({})) {
+    const auto fault = retries::fault_for(policy, rpc, goes_on);
+    if (fault.ok()) return "";
+    if (why.empty()) why = fault.error().message;
+  }
+  if (rpc.answered_with_error() && !goes_on) why += ", after which the application does not go on";
+  return why;
 }
 
 void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& unstable,
@@ -267,7 +274,7 @@ void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& 
     const bool is_new = seen == out->seen.end();
     if (is_new) {
       out->seen.push_back(
-          {frames, kind, {"", rpc.service, retries::name_of_call(rpc), 0, 1, "", "", ""}, {}});
+          {frames, kind, {"", rpc.service, retries::name_of_call(rpc), 0, 1, "", "", "", ""}, {}});
       seen = out->seen.end() - 1;
     }
     retries::SiteRow& row = seen->row;
@@ -279,12 +286,15 @@ void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& 
       row.grouped_by = group.request_id_name.empty()
                            ? std::string(grouped_by_name(group.grouped_by[1]))
                            : group.request_id_name;
-    // The first call that can get a fault stands for the others.
-    if (seen->call) continue;
-    const std::string why = why_not(rpcs, rpc, unstable);
+    // The first call that can get a fault stands for the others; better one that all policies fit.
+    if (seen->call && !seen->call->goes_on) continue;
+    const bool goes_on = rpc.answered_with_error() &&
+                         retries::goes_on_after(record, group, oracle_options_, test_.name);
+    const std::string why = why_not(rpcs, rpc, goes_on, unstable);
     if (is_new || why.empty()) row.why_not = why;
-    if (!why.empty()) continue;
-    seen->call = SuiteCall{describe_for_report(rpcs, rpc), rpc, sometimes != nullptr};
+    if (!why.empty() || (seen->call && goes_on)) continue;
+    seen->call = SuiteCall{describe_for_report(rpcs, rpc), rpc, sometimes != nullptr, goes_on};
+    row.own_error = goes_on ? ending_name(rpc) : "";
     row.seen = sometimes == nullptr ? "" : sometimes->reason;
   }
 }

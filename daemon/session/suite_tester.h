@@ -25,6 +25,8 @@ struct SuiteCall {
   InjectedFault rpc;       // without a fault
   RpcRecord reference;     // its first attempt in the reference execution
   bool sometimes = false;  // it comes in some executions only
+  bool goes_on =
+      false;  // its server answers with an error by itself, which the application expects
 };
 
 // Calls that the reference executions have shown, with the same frames of the application, that ask for the same.
@@ -127,7 +129,8 @@ class SuiteTester final : public CaseRunner {
   enum class Which { kAll, kThatComeSometimes };
   void note_calls(const ExecutionRecord& record, const UnstableRpcs& unstable, Which which,
                   SuiteTest* out);
-  std::string why_not(const RpcsById& rpcs, const RpcRecord& rpc,
+  // `goes_on`: SuiteCall.
+  std::string why_not(const RpcsById& rpcs, const RpcRecord& rpc, bool goes_on,
                       const UnstableRpcs& unstable) const;
   std::vector<std::string> frames_of(const RpcRecord& rpc) const;
   SuiteEvidence read(const Attempt& attempt, const Case& of) const;

@@ -34,9 +34,10 @@ TEST(ToldFields, AreReadFromHeadsOfHttp1UnderEverySplit) {
   ASSERT_TRUE(sought.told.add("X-Operation"));
   ASSERT_TRUE(sought.told.add("host"));  // a field that the parser itself looks at, too
   for (size_t split = 0; split < 130; ++split) {
-    EXPECT_EQ(read("X-Amz-Target: Kinesis_20131202.PutRecord\r\nAccept: x\r\nx-operation: Charge\r\n",
-                   split, &sought),
-              "host: a\nx-amz-target: Kinesis_20131202.PutRecord\nx-operation: Charge")
+    EXPECT_EQ(
+        read("X-Amz-Target: Kinesis_20131202.PutRecord\r\nAccept: x\r\nx-operation: Charge\r\n",
+             split, &sought),
+        "host: a\nx-amz-target: Kinesis_20131202.PutRecord\nx-operation: Charge")
         << split;
   }
 }
@@ -49,8 +50,8 @@ TEST(ToldFields, NothingElseIsTold) {
 
 TEST(ToldFields, OfALongValueItsBeginningIsTold) {
   const SoughtFields sought;
-  const std::string told = read("X-Ms-Version: " + std::string(300, 'v') + "\r\nX-Amz-Target: a.B\r\n",
-                                0, &sought);
+  const std::string told =
+      read("X-Ms-Version: " + std::string(300, 'v') + "\r\nX-Amz-Target: a.B\r\n", 0, &sought);
   EXPECT_EQ(told, "x-ms-version: " + std::string(kMaxToldValue, 'v') + "\nx-amz-target: a.B");
 }
 

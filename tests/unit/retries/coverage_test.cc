@@ -56,6 +56,29 @@ TEST(Coverage, C3TakesEveryTestAndEveryCallSiteAtTheLeastTime) {
   EXPECT_EQ(pairs(plan(small(), Metric::kC3)), "0:0 1:1 2:2");
 }
 
+// The server answers the first call of `cheap` with an error of its own.
+TEST(Coverage, CallsThatFewerPoliciesFitStandForNoOthers) {
+  Reference reference = small();
+  reference.tests[0].sites[0].own_error = true;
+  EXPECT_EQ(pairs(plan(reference, Metric::kC1)), "0:0 1:1 2:0");
+  EXPECT_EQ(pairs(plan(reference, Metric::kC2)), "0:0 1:1 2:2");
+  EXPECT_EQ(pairs(plan(reference, Metric::kC3)), "0:0 1:1 2:2");
+  const CoveragePlan all = plan(reference, Metric::kC4);
+  std::string policies;
+  for (const Choice& choice : all.choices)
+    if (choice.test == 0) policies += std::to_string(choice.site) + choice.policy + " ";
+  EXPECT_EQ(policies, "1P3 0P1 0P2 0P3 0P4 ");
+}
+
+TEST(Coverage, WhatNoOtherTestReachesIsTakenAsItIs) {
+  Reference reference = small();
+  for (ReferenceTest& test : reference.tests) {
+    for (SiteReached& site : test.sites) site.own_error = site.site == 1;
+  }
+  EXPECT_EQ(pairs(plan(reference, Metric::kC1)), "0:0 1:1 2:0");
+  EXPECT_EQ(pairs(plan(reference, Metric::kC2)), "0:1 0:0 2:2");
+}
+
 TEST(Coverage, C4TakesEveryCallSiteOfEveryTest) {
   const CoveragePlan all = plan(small(), Metric::kC4);
   EXPECT_EQ(pairs(all), "0:1 0:0 1:1 2:0 2:2 2:1");

@@ -65,23 +65,23 @@ TEST(Effects, OfTheOperationInAHeaderField) {
     expect({{named(kinesis + name), Effect::kRead}});
   for (const char* name : {"GetQueueUrl", "GetQueueAttributes", "ListQueues"})
     expect({{named(std::string("AmazonSQS.") + name), Effect::kRead}});
-  expect({{named("AmazonSQS.ReceiveMessage"), Effect::kRepeatable},
-          {named("AmazonSQS.DeleteMessage"), Effect::kRepeatable},
-          {named("AmazonSQS.SendMessage", R"({"QueueUrl":"http://a/1/q","MessageBody":"a"})"),
-           Effect::kWrite},
-          {named("AmazonSQS.SendMessage", R"({"QueueUrl":"http://a/1/q.fifo","MessageBody":"a"})"),
-           Effect::kRepeatable},
-          {named(dynamo + "PutItem"), Effect::kRepeatable},
-          {named(dynamo + "DeleteItem"), Effect::kRepeatable},
-          {named(dynamo + "TransactWriteItems"), Effect::kWrite},
-          {named(dynamo + "TransactWriteItems", R"({"ClientRequestToken":"1"})"),
-           Effect::kRepeatable},
-          {named(dynamo + "ExecuteStatement", R"({"Statement":"INSERT INTO t VALUE {}"})"),
-           Effect::kWrite},
-          {named(dynamo + "ExecuteStatement", R"({"Statement": "SELECT * FROM t"})"), Effect::kRead},
-          {named(kinesis + "PutRecord"), Effect::kWrite},
-          {named("secretsmanager.GetSecretValue"), Effect::kRead},
-          {named("AWSEvents.PutEvents"), Effect::kWrite}});
+  expect(
+      {{named("AmazonSQS.ReceiveMessage"), Effect::kRepeatable},
+       {named("AmazonSQS.DeleteMessage"), Effect::kRepeatable},
+       {named("AmazonSQS.SendMessage", R"({"QueueUrl":"http://a/1/q","MessageBody":"a"})"),
+        Effect::kWrite},
+       {named("AmazonSQS.SendMessage", R"({"QueueUrl":"http://a/1/q.fifo","MessageBody":"a"})"),
+        Effect::kRepeatable},
+       {named(dynamo + "PutItem"), Effect::kRepeatable},
+       {named(dynamo + "DeleteItem"), Effect::kRepeatable},
+       {named(dynamo + "TransactWriteItems"), Effect::kWrite},
+       {named(dynamo + "TransactWriteItems", R"({"ClientRequestToken":"1"})"), Effect::kRepeatable},
+       {named(dynamo + "ExecuteStatement", R"({"Statement":"INSERT INTO t VALUE {}"})"),
+        Effect::kWrite},
+       {named(dynamo + "ExecuteStatement", R"({"Statement": "SELECT * FROM t"})"), Effect::kRead},
+       {named(kinesis + "PutRecord"), Effect::kWrite},
+       {named("secretsmanager.GetSecretValue"), Effect::kRead},
+       {named("AWSEvents.PutEvents"), Effect::kWrite}});
 }
 
 TEST(Effects, OfAnUpdateByItsExpression) {
@@ -173,7 +173,8 @@ TEST(Effects, SayWhatMustNotBeDoneTwiceUnlessARuleSaysAnotherThing) {
       {{.header = "x-amz-target", .header_value = "*.PutItem", .idempotent = true}}));
   EXPECT_TRUE(is_unsafe_mutation(with_field(rpc("PUT", "/"), "x-operation", "Charge"),
                                  {{.header = "x-operation", .header_value = "Ch*"}}));
-  EXPECT_FALSE(is_unsafe_mutation(rpc("PUT", "/"), {{.header = "x-operation", .header_value = "*"}}));
+  EXPECT_FALSE(
+      is_unsafe_mutation(rpc("PUT", "/"), {{.header = "x-operation", .header_value = "*"}}));
 }
 
 }  // namespace

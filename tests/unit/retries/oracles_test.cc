@@ -236,6 +236,25 @@ TEST(Taxonomy, AnotherFailureAfterACallThatFailedIsAStateDivergence) {
   EXPECT_EQ(labelled(fails_by({raised("KeyError", {"shop.py:9 (put)"})}), {}), Taxonomy::kNone);
 }
 
+TEST(Oracles, ATestThatExpectsTheServersOwnErrorSaysThatItGotTheInjectedOne) {
+  SurfacesAs surfaces;
+  surfaces.give("status:503", "store.Busy");
+  const auto oracle = [&](const std::string& said, bool own_error, bool strict = false) {
+    FaultedTest test =
+        fails_by({raised("AssertionError", {"test_shop.py:3 (t)"}, said)}, {"status:503"});
+    test.failure.assertion = true;
+    test.own_error = own_error;
+    OracleOptions options;
+    options.any_exception_is_a_bug = strict;
+    return judge(test, {}, {}, surfaces, options).oracle;
+  };
+  EXPECT_EQ(oracle("503 != 404", true), Oracle::kConsistentException);
+  EXPECT_EQ(oracle("expected NotFound, but was Busy", true), Oracle::kConsistentException);
+  EXPECT_EQ(oracle("[] != ['a']", true), Oracle::kAssertion);
+  EXPECT_EQ(oracle("503 != 404", false), Oracle::kAssertion);
+  EXPECT_EQ(oracle("503 != 404", true, true), Oracle::kAssertion);
+}
+
 TEST(Clusters, HaveTheSameCallSiteAndTheSameFramesOrAssertion) {
   const ExecutionRecord nothing;
   const auto key_error = [](const char* frame) {

@@ -81,6 +81,25 @@ TEST(Policies, AreForCallsThatSucceedWithoutAFault) {
   EXPECT_FALSE(fault_for(find(all, "P1"), redis).ok());
 }
 
+TEST(Policies, ThatKeepRequestsFromTheServerFitErrorsThatAreExpected) {
+  RetriesConfig config;
+  config.policies.push_back({"late", parse_fault("503, timeout:after").value(), true, 1});
+  config.policies.push_back({"busy", parse_fault("429 when=1..2").value(), true, 2});
+  const auto all = all_policies(config);
+  const RpcRecord conflict = answered(rpc("PUT", "/a"), 409);
+  const auto fits = [&](const char* name, const RpcRecord& reference, bool goes_on) {
+    return fault_for(find(all, name), reference, goes_on).ok();
+  };
+  EXPECT_TRUE(fits("P3", conflict, true));
+  EXPECT_TRUE(fits("busy", conflict, true));
+  EXPECT_FALSE(fits("P3", conflict, false));
+  EXPECT_FALSE(fits("P3", timed_out(rpc("PUT", "/a")), true));
+  for (const char* name : {"P1", "P2", "P4", "late"}) EXPECT_FALSE(fits(name, conflict, true));
+  std::string left;
+  for (const Policy* policy : policies_for(all, true, true)) left += policy->name + " ";
+  EXPECT_EQ(left, "P3 busy ");
+}
+
 TEST(AnswerTemplates, AreChosenByTheSignsOfTheService) {
   const auto name = [](const ServiceSigns& signs) {
     const AnswerTemplate* row = template_for(signs);
