@@ -190,7 +190,7 @@ def started():
 PYTHON_FORMS = ["returned", "nested", "wrapped", "awaited", "limited", "waited", "gathered", "tasked", "spawned", "threaded", "executed", "pooled",
                 "started"]
 PYTHON_TEST = f'''
-import asyncio
+import asyncio, warnings
 import sdk, store
 def test_forms():
     async def call():
@@ -206,6 +206,18 @@ def test_own():
         await asyncio.wait_for(sdk.send("/own"), 60)
     asyncio.run(sdk.send("/own"))
     asyncio.run(call())
+def warned(act):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        act()
+    (one,) = found
+    return one.filename, str(one.message)
+def test_warnings():
+    assert warned(lambda: sdk.send("/never")) == (__file__, "coroutine 'send' was never awaited")
+    async def call(): return warned(lambda: sdk.send("/never"))
+    file, text = asyncio.run(call(), debug=True)
+    assert file == __file__ and "Coroutine created at" in text
+    asyncio.run(store.returned())
 '''
 
 
@@ -218,6 +230,8 @@ def test_in_python_a_function_that_returns_a_coroutine_is_the_call_site(project)
     assert found == {form: {line_with(project, "store.py", f"# {form}")} for form in PYTHON_FORMS}
     # The first coroutine of the process was made before there was a socket.
     assert sites(tests["test_alone"]) == {"returned": {line_with(project, "store.py", "# returned") + " (returned)"}}
+    # What Python says of a coroutine that nobody awaits is what it says without us.
+    assert tests["test_warnings"]["left_out"] == "", tests["test_warnings"]
     assert (tests["test_own"]["call_sites"], tests["test_own"]["own_calls"]) == ([], 3), tests["test_own"]
 
 
