@@ -212,7 +212,7 @@ TEST_F(RecorderTest, AnIncomingRequestAnsweredByAChildOfItsReaderIsClosed) {
 TEST_F(RecorderTest, ASilenceThatOutlastsItsCauseIsNoMissingTimeout) {
   begin(1);
   const auto [cause, silent] = call_through_users();
-  const HangLimit limit{HangLimit::Reached::kBySilence, 6'000'000'000};
+  const HangLimit limit{HangLimit::Reached::kBySilence, 6'000'000'000, true};
   recorder_.hang_limit(1, silent.rpc, limit);
   EXPECT_TRUE(recorder_.snapshot().rpcs[1].hang_limit.has_no_timeout());
   IncomingFinished answered;
