@@ -13,6 +13,11 @@
 namespace filibuster::retries {
 namespace {
 
+// The four of the paper.
+std::vector<Policy> published() {
+  return choose_policies(all_policies({}), "P1,P2,P3,P4").value();
+}
+
 // The pairs of a plan, "0:1 1:0", each once.
 std::string pairs(const CoveragePlan& plan) {
   std::string out;
@@ -39,7 +44,7 @@ Reference small() {
 }
 
 CoveragePlan plan(const Reference& reference, Metric metric) {
-  auto made = plan_coverage(reference, metric, all_policies({}));
+  auto made = plan_coverage(reference, metric, published());
   EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
   return made.ok() ? std::move(made).value() : CoveragePlan{};
 }
@@ -105,7 +110,7 @@ TEST(Coverage, TakesTwoPoliciesWhereAClientDoesNotRetry) {
 TEST(Coverage, EstimatesWhatSilencesWait) {
   const ReferenceTest test{"t", 0.25, {}};
   const SiteReached site{.site = 0, .retries = true, .attempts = 3, .timeout_seconds = 0.5};
-  const auto all = all_policies({});
+  const auto all = published();
   EXPECT_DOUBLE_EQ(estimate(test, site, all[0]), 0.25 + 0.5);
   EXPECT_DOUBLE_EQ(estimate(test, site, all[1]), 0.25 + 1.5);
   EXPECT_DOUBLE_EQ(estimate(test, site, all[2]), 0.25);
@@ -128,7 +133,7 @@ TEST(Coverage, AnEstimateDoesNotWrapAfterADayNorLoseItsFraction) {
 
 TEST(Coverage, WhatTheReferenceCannotHaveIsAnError) {
   const auto error = [](Reference reference) {
-    const auto made = plan_coverage(reference, Metric::kC1, all_policies({}));
+    const auto made = plan_coverage(reference, Metric::kC1, published());
     return made.ok() ? std::string("none") : made.error().message;
   };
   Reference reference = small();
@@ -143,7 +148,7 @@ TEST(Coverage, WhatTheReferenceCannotHaveIsAnError) {
   reference = small();
   reference.tests[0].seconds = std::nan("");
   EXPECT_NE(error(reference).find("duration"), std::string::npos);
-  EXPECT_TRUE(plan_coverage({}, Metric::kC3, all_policies({}))->choices.empty());
+  EXPECT_TRUE(plan_coverage({}, Metric::kC3, published())->choices.empty());
 }
 
 TEST(Coverage, MetricsHaveNames) {
@@ -234,7 +239,7 @@ TEST(PairCover, ASolverThatIsStoppedStillGivesACoverAndSaysHowFarItMayBeOff) {
 
 TEST(PlanFile, IsReadAsItWasWritten) {
   const Reference reference = small();
-  const PlanFile file = to_file(plan(reference, Metric::kC3), reference, all_policies({}));
+  const PlanFile file = to_file(plan(reference, Metric::kC3), reference, published());
   const std::string json = to_json(file);
   const auto read = parse_plan(json);
   ASSERT_TRUE(read.ok()) << read.error().message;
