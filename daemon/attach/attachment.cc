@@ -1,6 +1,7 @@
 #include "daemon/attach/attachment.h"
 
 #include <poll.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <fstream>
@@ -20,7 +21,9 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds kDetachGrace{25'000};
 constexpr milliseconds kFirstProbe{2}, kLastProbe{50};
 constexpr int kLogLines = 20;
-constexpr std::string_view kAttached = "attached";  // how the proxy's line on stdout begins
+// How the proxy's lines on stdout begin.
+constexpr std::string_view kAttached = "attached", kLooked = "looked";
+constexpr milliseconds kLookLimit{2000};
 
 template <typename Numbers, typename Text>
 std::string joined(const Numbers& numbers, Text text) {
@@ -38,13 +41,12 @@ bool is_go(const std::vector<FoundProcess>& processes) {
   });
 }
 
-bool says_attached(const std::string& path) {
+size_t count_lines(const std::string& path, std::string_view beginning) {
   std::ifstream file(path);
   std::string line;
-  while (std::getline(file, line)) {
-    if (line.starts_with(kAttached)) return true;
-  }
-  return false;
+  size_t count = 0;
+  while (std::getline(file, line)) count += line.starts_with(beginning) ? 1 : 0;
+  return count;
 }
 
 }  // namespace
@@ -103,7 +105,7 @@ Attachment::~Attachment() {
 Result<void> Attachment::wait(milliseconds limit, int wake_fd) {
   const auto deadline = Clock::now() + limit;
   milliseconds interval = kFirstProbe;
-  while (!says_attached(log_path_)) {
+  while (count_lines(log_path_, kAttached) == 0) {
     if (const auto status = proxy_->wait(interval, wake_fd)) {
       options_.owned.remove(proxy_->pid());
       return error("is not attached (its proxy: " + to_text(*status) + "):");
@@ -134,6 +136,22 @@ std::string Attachment::problem() {
   return error("is attached no longer: its proxy has ended (" + to_text(*status) + ")" +
                (loader.empty() ? "" : "; " + loader))
       .message;
+}
+
+// Where nothing has come for a while, the proxy looks each 32 ms.
+void Attachment::ask_to_look() {
+  if (!proxy_ || !options_.watch || proxy_->poll_exit()) return;
+  ++looks_;
+  proxy_->kill_group(SIGUSR1);
+}
+
+bool Attachment::has_looked() {
+  if (!proxy_ || !options_.watch) return true;
+  const auto deadline = Clock::now() + kLookLimit;
+  while (count_lines(log_path_, kLooked) < looks_) {
+    if (proxy_->wait(kFirstProbe) || Clock::now() >= deadline) return false;
+  }
+  return true;
 }
 
 void Attachment::ask_to_end() {

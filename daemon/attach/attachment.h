@@ -43,6 +43,11 @@ class Attachment {
   // Why the service is no longer attached although its processes run; "": it is.
   std::string problem();
 
+  // What is only watched may have been done a moment before its proxy knows of it. It is asked to look now, and has looked
+  // when its agent knows of all that was done before it was asked. False: it has ended, or did not within 2 s.
+  void ask_to_look();
+  bool has_looked();
+
   // New connections go direct from now on, and open ones are ended politely.
   void ask_to_end();
   // Waits until the proxy is gone.
@@ -58,6 +63,7 @@ class Attachment {
   Options options_;
   std::string log_path_;
   std::vector<UniqueFd> pidfds_;
+  size_t looks_ = 0;  // that were asked for
   std::optional<Process> proxy_;
 };
 

@@ -70,6 +70,8 @@ class Services {
   // Error: a service is no longer attached although its processes run, so that nothing can be concluded
   // from what was seen of it.
   Result<void> check_attached();
+  // Returns when the proxies have told all that attached processes did before this call (ask_to_look).
+  void look_at_attached();
 
   // Begins a phase of measuring coverage. True: the services were started anew, so that what they
   // counted before is written and kept apart. False: coverage is not measured, or the phase is the same.

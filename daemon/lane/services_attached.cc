@@ -141,6 +141,16 @@ Result<void> Services::check_attached() {
   return {};
 }
 
+void Services::look_at_attached() {
+  for (Running& service : services_) {
+    if (service.attachment) service.attachment->ask_to_look();
+  }
+  for (Running& service : services_) {
+    if (service.attachment && !service.attachment->has_looked())
+      tell(service, "attached", "its proxy did not look in time: the last calls may be missing");
+  }
+}
+
 std::vector<attach::FoundService> Services::attached() const {
   std::vector<attach::FoundService> out;
   for (const Running& service : services_) {

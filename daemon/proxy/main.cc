@@ -1,6 +1,7 @@
 // filibuster-proxy: forwards the connections of one attached service. The daemon starts it, preloads the agent
 // into it, and gives it a connection to the loader of the eBPF programs. It prints a line that begins with
-// "attached" when it is, or ends with exit code 3 and the loader's text.
+// "attached" when it is, or ends with exit code 3 and the loader's text. After SIGUSR1 it prints the line "looked" as soon as all that
+// the kernel told before the signal has been told to the agent.
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -71,7 +72,7 @@ Result<Listeners> make_listeners(const Options& options) {
   return out;
 }
 
-// What is watched besides connections: the signal to leave, the daemon, the loader.
+// What is watched besides connections: the signals to look and to leave, the daemon, the loader.
 struct Watched {
   UniqueFd signals, parent;
 };
@@ -85,6 +86,7 @@ Watched watched() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGUSR1);
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   // Ctrl-C reaches the whole group. What that means, the daemon decides.
   ::signal(SIGINT, SIG_IGN);
@@ -147,8 +149,14 @@ int run(Proxy* proxy, const Watched& events, Listeners listeners, Loader* loader
   add(proxy->watch(events.signals.get(), [&events, leave] {
     signalfd_siginfo info;
     while (::read(events.signals.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      if (info.ssi_signo == SIGTERM) {
+        leave();
+      } else {
+        // The ring is read before any signal is handled (Proxy::run).
+        std::puts("looked");
+        std::fflush(stdout);
+      }
     }
-    leave();
   }));
   if (events.parent.valid()) add(proxy->watch_once(events.parent.get(), leave));
   if (loader != nullptr) {

@@ -69,6 +69,7 @@ class FollowMode final : public Mode {
     for (bool ends = false; !ends && result.ok();) {
       pollfd woken{lane->place().wake_fd, POLLIN, 0};
       ends = poll(&woken, 1, static_cast<int>(kLook.count())) > 0;
+      if (ends) lane->services().look_at_attached();
       const ExecutionRecord record =
           calls_.ids() > kEnough ? hub.take_ended() : hub.snapshot(StackLines::kOfAll);
       see(session, record);
