@@ -57,8 +57,8 @@ bool goes_on_after(const ExecutionRecord& record, const RetryGroup& group, const
     const bool is_body = is_named_after(test, from.function);
     const bool followed = std::ranges::any_of(record.rpcs, [&](const RpcRecord& rpc) {
       return rpc.parent_rpc == at->parent_rpc && rpc.caller == at->caller &&
-             rpc.issued_ns >= at->finished_ns && &rpc != at &&
-             !is_of_test_code(rpc, owners) && (!is_body || test_place(rpc, owners) == from);
+             rpc.issued_ns >= at->finished_ns && &rpc != at && !is_of_test_code(rpc, owners) &&
+             (!is_body || test_place(rpc, owners) == from);
     });
     if (followed) return true;
     const auto cause = std::ranges::find(record.rpcs, at->parent_rpc, &RpcRecord::rpc);
