@@ -6,8 +6,10 @@ namespace filibuster {
 namespace {
 
 TEST(RuleAdvice, TheShapeOfNamesIsWhatIsAlikeInThem) {
-  EXPECT_EQ(shape_of({"report-1700000000.txt", "report-1700000031.txt"}), "report-" + std::string(10, '?') + ".txt");
-  EXPECT_EQ(shape_of({"0d4c3f1e-aaaa", "9b2d3f1e-bbbb"}), std::string(8, '?') + "-" + std::string(4, '?'));
+  EXPECT_EQ(shape_of({"report-1700000000.txt", "report-1700000031.txt"}),
+            "report-" + std::string(10, '?') + ".txt");
+  EXPECT_EQ(shape_of({"0d4c3f1e-aaaa", "9b2d3f1e-bbbb"}),
+            std::string(8, '?') + "-" + std::string(4, '?'));
   EXPECT_EQ(shape_of({"item9", "item10"}), "*");
   EXPECT_EQ(shape_of({"a-1", "b"}), "*");
   EXPECT_EQ(shape_of({"same"}), "same");
