@@ -324,7 +324,7 @@ ParsedRequest parse_session_request(const std::string& body) {
       request.ports = example.ports;
       hang_limit_ms = example.hang_limit_ms;
       if (!example.nondeterminism.empty()) {
-        auto masks = parse_nondeterminism(example.nondeterminism);
+        auto masks = parse_nondeterminism(example.nondeterminism, true);
         if (!masks) {
           out.errors.push_back({"", 0, 0, "counterexample: " + masks.error().message});
           return out;

@@ -277,7 +277,9 @@ Result<std::unique_ptr<MaskTable>> compile_masks(const std::vector<Nondeterminis
 FrameTable compile_frames(const FramesConfig& frames);
 // The rules as the text of `nondeterminism`, one a line; and back.
 std::string to_config_text(const std::vector<NondeterminismRule>& rules);
-Result<std::vector<NondeterminismRule>> parse_nondeterminism(const std::string& text);
+// `whole_paths`: a rule may mask all segments of a path, which a configuration may not.
+Result<std::vector<NondeterminismRule>> parse_nondeterminism(const std::string& text,
+                                                             bool whole_paths = false);
 
 // One line for each rule, with the default set if it applies to anything.
 std::vector<std::string> describe_faults(const Config& config);

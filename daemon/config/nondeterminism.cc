@@ -182,7 +182,7 @@ bool masks_nothing(const NondeterminismRule& rule) {
 
 // What is wrong with `mask.path`; "" if nothing is. Each masked segment must have a '*' or '?' in
 // `on.path`.
-std::string wrong_segments(const NondeterminismRule& rule) {
+std::string wrong_segments(const NondeterminismRule& rule, bool whole_paths) {
   if (rule.path_segments.empty()) return "";
   if (rule.path.empty()) return "'mask.path' needs 'on.path': which segment is which depends on it";
   std::vector<std::string_view> segments;
@@ -197,7 +197,7 @@ std::string wrong_segments(const NondeterminismRule& rule) {
              std::string(segments[number - 1]) + "' and nothing else; write '*' where it varies";
     }
   }
-  if (rule.path_segments.size() == segments.size()) {
+  if (!whole_paths && rule.path_segments.size() == segments.size()) {
     return "'mask.path' would mask the whole path \"" + rule.path +
            "\": nothing would tell one request from another";
   }
@@ -206,7 +206,9 @@ std::string wrong_segments(const NondeterminismRule& rule) {
 
 }  // namespace
 
-void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft) {
+namespace {
+
+void read_rules(Reader& reader, const SourceNode& node, bool whole_paths, Draft* draft) {
   if (!reader.expect(node, Kind::kArray, "'nondeterminism'")) return;
   for (const SourceNode& child : node.children) {
     NondeterminismRule rule;
@@ -221,7 +223,7 @@ void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft) {
                    "or stack)");
       continue;
     }
-    if (const std::string wrong = wrong_segments(rule); !wrong.empty()) {
+    if (const std::string wrong = wrong_segments(rule, whole_paths); !wrong.empty()) {
       reader.error(child.offset, wrong);
       continue;
     }
@@ -233,6 +235,12 @@ void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft) {
       rules.pop_back();
     }
   }
+}
+
+}  // namespace
+
+void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft) {
+  read_rules(reader, node, false, draft);
 }
 
 }  // namespace config
@@ -316,12 +324,13 @@ std::string to_config_text(const std::vector<NondeterminismRule>& rules) {
   return out + (rules.empty() ? "]" : "\n]");
 }
 
-Result<std::vector<NondeterminismRule>> parse_nondeterminism(const std::string& text) {
+Result<std::vector<NondeterminismRule>> parse_nondeterminism(const std::string& text,
+                                                             bool whole_paths) {
   config::Draft draft;
   config::Reader reader(text, "nondeterminism");
   const SourceTree tree = parse_source(text);
   if (tree.error) return Error{"nondeterminism: " + tree.error->message};
-  config::read_nondeterminism(reader, tree.root, &draft);
+  config::read_rules(reader, tree.root, whole_paths, &draft);
   const auto errors = std::move(reader).take();
   if (!errors.empty()) return Error{"nondeterminism: " + errors.front().message};
   return std::move(draft.config.nondeterminism);

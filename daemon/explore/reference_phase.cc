@@ -57,7 +57,7 @@ Nondeterminism ReferencePhase::compare() const {
   std::vector<const ExecutionRecord*> records;
   for (const ExecutionResult& run : runs_) records.push_back(&run.record);
   return find_nondeterminism(records, options_.varies->masks(), options_.index_parts,
-                             options_.field_names);
+                             options_.field_names, options_.order);
 }
 
 // Compares the executions, masks what varies, runs them again, until nothing new varies.

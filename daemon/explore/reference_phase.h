@@ -25,6 +25,7 @@ class ReferencePhase {
     FieldNames field_names = {};
     // A mask of the configuration that would merge RPCs ends the phase. False: it is used all the same.
     bool refuses_broad_masks = true;
+    Order order = Order::kOfCalls;
     TestRun::Observer observer;  // of each execution, those that run again among them
     // Looks at an execution; `earlier` usable ones came before it. False: it ends the phase, and the verb knows why.
     std::function<Result<bool>(const Attempt& attempt, size_t earlier)> accept;

@@ -9,6 +9,7 @@
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
 #include "daemon/observe/rpc_matching.h"
+#include "daemon/observe/rule_advice.h"
 #include "daemon/report/variation.h"
 
 namespace filibuster {
@@ -46,8 +47,8 @@ std::string call_of(const RpcRecord& rpc, std::string_view path) {
 class Finder {
  public:
   Finder(const std::vector<const ExecutionRecord*>& runs, const Rules& rules, uint32_t parts,
-         const FieldNames& names)
-      : runs_(runs), rules_(rules), parts_(parts), names_(names) {}
+         const FieldNames& names, Order order)
+      : runs_(runs), rules_(rules), parts_(parts), names_(names), order_(order) {}
 
   Nondeterminism find() {
     for (const ExecutionRecord* run : runs_) trees_.emplace_back(*run);
@@ -197,7 +198,8 @@ class Finder {
         !(open.segments.empty() && open.query.empty() && open.form.empty() && open.json.empty() &&
           open.message.empty()))
       impossible = "its call stack varies, too: there may be two call sites";
-    if (impossible.empty() && !open.segments.empty() && stars.size() == segments)
+    if (impossible.empty() && !open.segments.empty() && stars.size() == segments &&
+        order_ == Order::kOfCalls)
       impossible = "its whole path varies, and a mask would leave nothing of it";
     if (impossible.empty() && rule.path.size() > kMaxMaskPattern)
       impossible = "its path is too long for a rule";
@@ -267,11 +269,14 @@ class Finder {
     if (same == proposals_.end()) {
       proposals_.push_back(std::move(rule));
       if (compile_masks(all_rules()).ok()) return;
+      const std::string helps =
+          advice_once("broader ", seen, [&] { return broader_rule(proposals_.back()); });
       proposals_.pop_back();
       reasons_.pop_back();
       tell(seen, joined(describe(seen, open)), Effect::kNotFaulted,
-           "there are more masks than fit; write broader rules");
-      add_unstable(seen, joined(describe(seen, open)) + " varies; there are more masks than fit",
+           "there are more masks than fit; write broader rules" + helps);
+      add_unstable(seen,
+                   joined(describe(seen, open)) + " varies; there are more masks than fit" + helps,
                    false);
       add_varying_answer(seen, open);
       return;
@@ -323,6 +328,7 @@ class Finder {
     if (stable.identity()) {
       return "would merge " + both + "which " + joined(describe(a, stable)) + " tells apart";
     }
+    if (order_ == Order::kOfArrival) return "";
     bool concurrent = overlap(x, y);
     for (size_t i = 0; i < a.others.size() && i < b.others.size(); ++i)
       concurrent = concurrent || overlap(*a.others[i], *b.others[i]);
@@ -380,9 +386,13 @@ class Finder {
           std::any_of(proposals_.begin(), proposals_.end(),
                       [&rpc = *seen->rpc](const auto& rule) { return rule_applies(rule, rpc); });
       const auto refused = refused_.find(seen->rpc->rpc);
-      const std::string why = refused != refused_.end()
-                                  ? refused->second
-                                  : "a mask would be too broad for others of its kind";
+      std::string why = refused != refused_.end()
+                            ? refused->second
+                            : "a mask would be too broad for others of its kind";
+      if (!kept)
+        why += advice_once("narrower ", *seen, [&, &one = *seen, &fields = open] {
+          return narrower_rule(one, fields);
+        });
       for (const std::string& what : describe(*seen, open))
         tell(*seen, what, kept ? Effect::kMasked : Effect::kNotFaulted, kept ? "" : why);
       if (kept) continue;
@@ -391,6 +401,69 @@ class Finder {
       add_varying_answer(*seen, open);
     }
     out_.proposed = proposals_;
+  }
+
+  // --- rules that help ---------------------------------------------------------------------------
+
+  // May the configuration have the rule beside the others?
+  bool merges_nothing(const NondeterminismRule& rule) {
+    Rules all = rules_;
+    all.push_back(rule);
+    bool merges = !compile_masks(all).ok();
+    each_merge(all, [&](const Seen&, const Seen&, const std::string&) { merges = true; });
+    return !merges;
+  }
+
+  // A rule that knows the names that vary by their shape, where fixed names stand at the same place. "": none does.
+  std::string narrower_rule(const Seen& seen, const FieldSet& open) {
+    if (open.segments.empty() || !open.query.empty() || !open.form.empty() || !open.json.empty() ||
+        !open.message.empty() || open.stack)
+      return "";
+    std::vector<std::vector<std::string>> paths = {segments_of(request_path_of(*seen.rpc))};
+    for (const RpcRecord* other : seen.others)
+      paths.push_back(segments_of(request_path_of(*other)));
+    NondeterminismRule rule;
+    rule.caller = caller_of(*seen.rpc);
+    rule.service = seen.rpc->service;
+    rule.method = seen.rpc->method;
+    rule.path_segments.assign(open.segments.begin(), open.segments.end());
+    for (size_t i = 0; i < paths.front().size(); ++i) {
+      std::vector<std::string_view> names;
+      for (const auto& path : paths) names.emplace_back(path.at(i));
+      rule.path += "/" + (open.segments.contains(i + 1) ? shape_of(names) : std::string(names[0]));
+    }
+    return merges_nothing(rule) ? rule_line(rule) : "";
+  }
+
+  // A rule for all paths that differ from those of `rule` in what does not vary, too: there are more of them than rules may be. "":
+  // none does.
+  std::string broader_rule(const NondeterminismRule& rule) {
+    NondeterminismRule out = rule;
+    std::vector<std::string> segments = segments_of(rule.path);
+    for (const NondeterminismRule& other : proposals_) {
+      const std::vector<std::string> others = segments_of(other.path);
+      if (other.caller != rule.caller || other.service != rule.service ||
+          other.method != rule.method || others.size() != segments.size() ||
+          other.path_segments != rule.path_segments)
+        continue;
+      for (size_t i = 0; i < segments.size(); ++i) {
+        if (segments[i] != others[i]) segments[i] = "*";
+      }
+    }
+    out.path.clear();
+    for (const std::string& segment : segments) out.path += "/" + segment;
+    return out.path != rule.path && merges_nothing(out) ? rule_line(out) : "";
+  }
+
+  // Of thousands of calls of one kind the first one is looked at.
+  template <typename Find>
+  std::string advice_once(const char* what, const Seen& seen, Find find) {
+    const std::string kind = what + caller_of(*seen.rpc) + "\n" + seen.rpc->service + "\n" +
+                             seen.rpc->method + "\n" +
+                             std::to_string(segments_of(request_path_of(*seen.rpc)).size());
+    const auto [known, is_new] = advice_.try_emplace(kind);
+    if (is_new) known->second = advice(find());
+    return known->second;
   }
 
   // --- order, and RPCs that come sometimes ------------------------------------------------------
@@ -422,7 +495,7 @@ class Finder {
     const bool same = x.target == y.target &&
                       (x.request_fields.known ? x.request_fields.plain == y.request_fields.plain
                                               : x.payload == y.payload);
-    if (same || !overlap(x, y)) return;
+    if (same || !overlap(x, y) || order_ == Order::kOfArrival) return;
     for (const RpcRecord* rpc : {&x, &y}) {
       const Seen& seen = seen_.at(rpc->rpc);
       ambiguous_.insert(rpc->rpc);
@@ -497,12 +570,14 @@ class Finder {
   const Rules& rules_;
   const uint32_t parts_;
   const FieldNames& names_;
+  const Order order_;
   std::vector<RpcTree> trees_;
   std::map<uint64_t, Seen> seen_;  // by RPC of the first run
   std::set<uint64_t> reordered_;
   // RPCs that the first run lacks: the last one of its name, and the runs that have one
   std::map<std::string, std::pair<const RpcRecord*, std::set<size_t>>> missing_;
   std::set<std::string> told_;
+  std::map<std::string, std::string> advice_;  // by kind
   Rules proposals_;
   struct Reason {
     const Seen* seen;
@@ -545,8 +620,8 @@ std::string seen_in(size_t times, size_t executions) {
 
 Nondeterminism find_nondeterminism(const std::vector<const ExecutionRecord*>& runs,
                                    const std::vector<NondeterminismRule>& rules,
-                                   uint32_t index_parts, const FieldNames& names) {
-  return runs.size() < 2 ? Nondeterminism{} : Finder(runs, rules, index_parts, names).find();
+                                   uint32_t index_parts, const FieldNames& names, Order order) {
+  return runs.size() < 2 ? Nondeterminism{} : Finder(runs, rules, index_parts, names, order).find();
 }
 
 }  // namespace filibuster

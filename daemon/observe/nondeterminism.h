@@ -10,7 +10,8 @@
 // A mask may merge RPCs of one execution: they then differ by their invocation count only. A mask is
 // refused if that loses something: if a field that it hides tells the RPCs apart and does not vary
 // from execution to execution, or if the RPCs are concurrent, so that not even their order tells them
-// apart.
+// apart. By their order of arrival (Order::kOfArrival) concurrent RPCs are told apart, too, and their whole path may be masked:
+// what is planned for the first of them comes to the first that arrives.
 #pragma once
 
 #include <set>
@@ -49,8 +50,14 @@ struct Nondeterminism {
 // their status.
 void leave_out(const NondeterminismRule& rule, const std::string& reason, UnstableRpcs* out);
 
+// What tells RPCs apart that are equal but for what varies.
+enum class Order : uint8_t {
+  kOfCalls,    // that one follows the other: concurrent ones are told apart by nothing
+  kOfArrival,  // that one is issued before the other, whichever it is: each of them stands for all
+};
 Nondeterminism find_nondeterminism(const std::vector<const ExecutionRecord*>& runs,
                                    const std::vector<NondeterminismRule>& rules,
-                                   uint32_t index_parts, const FieldNames& names = {});
+                                   uint32_t index_parts, const FieldNames& names = {},
+                                   Order order = Order::kOfCalls);
 
 }  // namespace filibuster

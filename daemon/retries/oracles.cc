@@ -341,6 +341,16 @@ void leave_out_usual(const ExecutionRecord& record, const std::vector<RetryGroup
   });
 }
 
+void leave_out_others(const ExecutionRecord& record, std::optional<size_t> group,
+                      std::vector<Repeated>* repeated) {
+  std::erase_if(*repeated, [&](const Repeated& one) {
+    const std::string& target = record.rpcs[one.succeeded.front()].target;
+    return one.group == group && std::ranges::any_of(one.succeeded, [&](size_t at) {
+             return record.rpcs[at].target != target;
+           });
+  });
+}
+
 Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
               const std::vector<RetryGroup>& groups, const SurfacesAs& surfaces,
               const OracleOptions& options) {
@@ -348,6 +358,7 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
   out.repeated = repeated_mutations(record, groups, options.mutations);
   switch (test.ending) {
     case Ending::kPassed:
+      if (test.usual_acts) leave_out_others(record, test.group, &out.repeated);
       if (out.repeated.empty()) break;
       out.oracle = Oracle::kPossibleSilentViolation;
       out.evidence = "the test passes, although " + repetition_text(record, out.repeated.front());

@@ -94,6 +94,11 @@ void leave_out_usual(const ExecutionRecord& record, const std::vector<RetryGroup
                      const std::vector<MutationRule>& rules, const ActCounts& usual,
                      std::vector<Repeated>* repeated);
 
+// Takes out what is repeated of a call whose attempts went to different targets: names that vary make other calls look like
+// its attempts, and where servers do no more than without faults they are.
+void leave_out_others(const ExecutionRecord& record, std::optional<size_t> group,
+                      std::vector<Repeated>* repeated);
+
 // "cart -> orders  POST /orders succeeded at the server by attempt 1 and attempt 2 of one call"
 std::string repetition_text(const ExecutionRecord& record, const Repeated& repeated);
 
@@ -113,6 +118,8 @@ struct FaultedTest {
   std::optional<size_t> group = {};            // the faulted call's position in the groups
   // The server answers the faulted call with an error without any fault, and the application expects that.
   bool own_error = false;
+  // Its server did no more of such calls than without any fault.
+  bool usual_acts = false;
   std::string client = {};  // that makes the faulted call: "test -> blobs"
   std::string hang = {};    // of kHung: how long it was waited for
   // Who waits for an answer, and has no limit. What came after the hang limit had ended this wait is judged first.

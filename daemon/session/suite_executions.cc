@@ -6,6 +6,7 @@
 #include "core/fault/attempts.h"
 #include "core/protocol/events.h"
 #include "daemon/observe/observation.h"
+#include "daemon/observe/rule_advice.h"
 #include "daemon/retries/policies.h"
 #include "daemon/session/suite_tester.h"
 #include "daemon/suite/runner.h"
@@ -179,6 +180,13 @@ SuiteEvidence SuiteTester::read(const Attempt& attempt, const Case& of) const {
     if (first.index == rpc.index && (first.injected || first.attempt != 0)) test.group = i;
   }
   test.call_site = rpc.call_site;
+  if (test.group) {
+    const std::string call =
+        describe_rpc(out.record.rpcs[out.groups[*test.group].rpcs.front()], prepared_->masks);
+    const auto usual = prepared_->acts.find(call);
+    test.usual_acts = usual != prepared_->acts.end() &&
+                      acts_of(out.record, prepared_->masks)[call] <= usual->second;
+  }
   test.own_error = is_known_of(*prepared_, rpc.index, &SuiteCall::goes_on);
   if (attempt.judgement.verdict == Verdict::kTestTimeout) test.hang = attempt.judgement.detail;
   const auto outcome = [&test](const std::string& text) {
@@ -340,7 +348,10 @@ void SuiteTester::conclude(const Case& one, const CaseOutcome& result, retries::
   }
   row->seconds = attempt.result.seconds;
   if (is_inconclusive(attempt.judgement.verdict)) {
-    row->skipped = "no conclusion: " + attempt.judgement.detail;
+    const RpcRecord& planned = prepared_->calls.at(row->site).reference;
+    row->skipped = "no conclusion: " + attempt.judgement.detail +
+                   advice(rule_for_missing(attempt.result.record, planned, prepared_->masks,
+                                           config_.index_parts));
     return;
   }
   row->execution = attempt.result.record.execution;

@@ -198,6 +198,8 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
   options.executions = std::max(config_.bounds.reference_executions, kLeastReferences);
   options.varies = &varies;
   options.refuses_broad_masks = false;
+  // Any call of a call site stands for it.
+  options.order = Order::kOfArrival;
   options.observer = [out](const Attempt&) { ++out->executions; };
   options.accept = [this, out](const Attempt& attempt, size_t earlier) {
     return accept(attempt, earlier, out);
@@ -218,6 +220,7 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
     UnstableRpcs unstable = varies.unstable();
     note_recurring(runs, &unstable);
     note_calls(runs.back().record, unstable, Which::kAll, out);
+    out->acts = acts_of(runs.back().record, out->masks);
     if (unstable.has_sometimes()) {
       for (const ExecutionResult& run : runs)
         note_calls(run.record, unstable, Which::kThatComeSometimes, out);
@@ -230,6 +233,17 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
                  {"seconds", out->row.seconds},
                  {"rpcs", runs.empty() ? 0 : runs.back().record.rpcs.size()}});
   return {};
+}
+
+std::map<std::string, size_t> SuiteTester::acts_of(
+    const ExecutionRecord& record, const std::vector<NondeterminismRule>& masks) const {
+  std::map<std::string, size_t> out;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (retries::is_unsafe_mutation(rpc, oracle_options_.mutations) &&
+        retries::succeeded_at_server(rpc))
+      ++out[describe_rpc(rpc, masks)];
+  }
+  return out;
 }
 
 std::string SuiteTester::why_not(const RpcsById& rpcs, const RpcRecord& rpc, bool goes_on,

@@ -50,6 +50,8 @@ struct SuiteTest {
   std::vector<NondeterminismRule> masks;
   // What the reference executions showed of RPCs, by their names with these masks.
   std::shared_ptr<const RpcMemory> rpcs;
+  // How often servers act without any fault on calls that must not be done twice, by describe_rpc() with these masks.
+  std::map<std::string, size_t> acts;
   std::vector<Hash128> given_up;  // RPCs that clients give up without any fault
   std::vector<SeenCalls> seen;
   std::map<std::string, SuiteCall> calls;  // by call site, of `seen` (suite_sites.h)
@@ -129,6 +131,9 @@ class SuiteTester final : public CaseRunner {
   enum class Which { kAll, kThatComeSometimes };
   void note_calls(const ExecutionRecord& record, const UnstableRpcs& unstable, Which which,
                   SuiteTest* out);
+  // SuiteTest::acts of an execution.
+  std::map<std::string, size_t> acts_of(const ExecutionRecord& record,
+                                        const std::vector<NondeterminismRule>& masks) const;
   // `goes_on`: SuiteCall.
   std::string why_not(const RpcsById& rpcs, const RpcRecord& rpc, bool goes_on,
                       const UnstableRpcs& unstable) const;

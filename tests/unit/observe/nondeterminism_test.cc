@@ -550,5 +550,90 @@ TEST(Stacks, ThatTellCallsApartAreNotMasked) {
       << found.too_broad[0];
 }
 
+// Calls of one call site at the same time, with the paths given.
+Recorded at_once(const std::vector<std::string>& paths,
+                 const std::vector<NondeterminismRule>& rules = {}) {
+  Recorded out(rules);
+  for (const std::string& path : paths) out.call(0, "front", "PUT", path, "", "{}", 1000, 9000);
+  return out;
+}
+
+Nondeterminism by_arrival(const Recorded& a, const Recorded& b,
+                          const std::vector<NondeterminismRule>& rules = {}) {
+  return find_nondeterminism({&a.record, &b.record}, rules, kIndexAll, {}, Order::kOfArrival);
+}
+
+TEST(OrderOfArrival, TellsConcurrentCallsApartThatDifferInWhatVaries) {
+  const Recorded a = at_once({"/items/1a", "/items/2b"}), b = at_once({"/items/3c", "/items/4d"});
+  const Nondeterminism found = by_arrival(a, b);
+  ASSERT_EQ(found.proposed.size(), 1u);
+  EXPECT_EQ(found.proposed[0].path, "/items/*");
+  EXPECT_TRUE(found.unstable.empty());
+  // With the mask they have one signature, and each of them may get a fault.
+  const Recorded c = at_once({"/items/1a", "/items/2b"}, found.proposed),
+                 d = at_once({"/items/3c", "/items/4d"}, found.proposed);
+  EXPECT_EQ(c.record.rpcs[0].index, d.record.rpcs[0].index);
+  EXPECT_NE(c.record.rpcs[0].index, c.record.rpcs[1].index);
+  const Nondeterminism again = by_arrival(c, d, found.proposed);
+  EXPECT_TRUE(again.proposed.empty());
+  EXPECT_TRUE(again.unstable.empty());
+  // By the order of calls nothing tells them apart.
+  EXPECT_TRUE(find(a, b).proposed.empty());
+  EXPECT_FALSE(find(a, b).unstable.empty());
+}
+
+TEST(OrderOfArrival, LetsWholePathsVary) {
+  const Recorded a = at_once({"/1a", "/2b"}), b = at_once({"/3c", "/4d"});
+  ASSERT_EQ(by_arrival(a, b).proposed.size(), 1u);
+  EXPECT_TRUE(find(at_once({"/1a"}), at_once({"/3c"})).proposed.empty());
+}
+
+TEST(OrderOfArrival, AFixedNameIsStillToldApart) {
+  const Recorded a = at_once({"/items/main", "/items/1a"}),
+                 b = at_once({"/items/main", "/items/3c"});
+  EXPECT_TRUE(by_arrival(a, b).proposed.empty());
+}
+
+// What is said of the last call, which varies.
+std::string reason(const Nondeterminism& found, const Recorded& a) {
+  const UnstableKind* kind = found.unstable.find(a.record.rpcs.back());
+  return kind == nullptr ? "" : kind->reason;
+}
+
+TEST(Advice, IsARuleThatKnowsVaryingNamesByTheirShape) {
+  Recorded a, b;
+  for (Recorded* run : {&a, &b}) {
+    run->call(0, "front", "PUT", "/items/main");
+    run->call(0, "front", "PUT", run == &a ? "/items/1a2b-33" : "/items/5c6d-44");
+  }
+  EXPECT_NE(reason(find(a, b), a)
+                .find(R"(helps: {"on":{"caller":"front","service":"back","method":"PUT",)"
+                      R"("path":"/items/????-??"},"mask":{"path":[2]}})"),
+            std::string::npos)
+      << reason(find(a, b), a);
+}
+
+TEST(Advice, IsNotGivenWhereTheRuleWouldMergeCallsToo) {
+  Recorded a, b;
+  for (Recorded* run : {&a, &b}) {
+    run->call(0, "front", "PUT", "/items/main-00");
+    run->call(0, "front", "PUT", run == &a ? "/items/1a2b-33" : "/items/5c6d-44");
+  }
+  ASSERT_NE(reason(find(a, b), a).find("would merge"), std::string::npos);
+  EXPECT_EQ(reason(find(a, b), a).find("helps"), std::string::npos);
+}
+
+TEST(Advice, IsABroaderRuleWhereThereAreMoreMasksThanFit) {
+  Recorded a, b;
+  for (uint32_t i = 0; i <= kMaxMaskRules; ++i) {
+    const std::string at = "/users/" + std::to_string(i) + "/files/";
+    a.call(0, "front", "PUT", at + "a" + std::to_string(i));
+    b.call(0, "front", "PUT", at + "b" + std::to_string(i));
+  }
+  EXPECT_NE(reason(find(a, b), a).find(R"("path":"/users/*/files/*"},"mask":{"path":[4]}})"),
+            std::string::npos)
+      << reason(find(a, b), a);
+}
+
 }  // namespace
 }  // namespace filibuster

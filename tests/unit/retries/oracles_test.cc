@@ -255,6 +255,21 @@ TEST(Oracles, ATestThatExpectsTheServersOwnErrorSaysThatItGotTheInjectedOne) {
   EXPECT_EQ(oracle("503 != 404", true, true), Oracle::kAssertion);
 }
 
+TEST(Oracles, CallsThatLookLikeAttemptsAreOthersWhereTheServerDoesNoMoreThanUsual) {
+  const auto oracle = [](const std::string& second, bool usual_acts) {
+    const RpcRecord first = attempt(rpc("POST", "/items/1a"), 1, "timeout:after");
+    RpcRecord other = attempt(rpc("POST", second), 2, "");
+    other.attempt_of = first.attempt_of;
+    FaultedTest test = ends(Ending::kPassed);
+    test.group = 0;
+    test.usual_acts = usual_acts;
+    return judged(test, record({first, other})).oracle;
+  };
+  EXPECT_EQ(oracle("/items/2b", true), Oracle::kNone);
+  EXPECT_EQ(oracle("/items/2b", false), Oracle::kPossibleSilentViolation);
+  EXPECT_EQ(oracle("/items/1a", true), Oracle::kPossibleSilentViolation) << "it is the same";
+}
+
 TEST(Clusters, HaveTheSameCallSiteAndTheSameFramesOrAssertion) {
   const ExecutionRecord nothing;
   const auto key_error = [](const char* frame) {
