@@ -45,7 +45,8 @@ TEST(Callers, AreLookedForOutwardsWhereThereIsOneOnly) {
 }
 
 TEST(Callers, AreToldApartAtEachFrameWhereTheyDiffer) {
-  const std::string put = "http.py:5 (put)", get = "http.py:9 (get)", request = "http.py:1 (request)";
+  const std::string put = "http.py:5 (put)", get = "http.py:9 (get)",
+                    request = "http.py:1 (request)";
   Callers callers;
   callers.add({request, put, kSet}, "PUT /set");
   callers.add({request, put, kAdd}, "PUT /add");
