@@ -135,7 +135,8 @@ enum LaneOptions : uint32_t {
   // What a client library says to Redis by itself (core/resp/commands.h kByLibrary) is an RPC, too: a
   // rule names such a command.
   kOptionLibraryCommands = 1u << 2,
-  // Call sites are also taken from where an asynchronous operation was begun (preload/runtimes/node/helper.cjs).
+  // Call sites are also taken from where an asynchronous operation was begun (preload/runtimes/: node/helper.cjs,
+  // cpython/origins.h).
   kOptionOrigins = 1u << 3,
 };
 

@@ -176,7 +176,8 @@ def patch_selector_events(module):
 
 def begin_connection():
     serving()
-    return connection.set([None, 0, True]), request.set(None)
+    # The function that made the server has not begun what a request brings about.
+    return connection.set([None, 0, True]), request.set(None), origin.set(b"")
 
 
 # --- greenlets ----------------------------------------------------------------------------------------

@@ -154,13 +154,14 @@ if (library !== undefined) {
   // begun. Only in sessions that ask for it, since a stack is looked at whenever a promise is made.
   const ORIGIN = Symbol('filibuster');
   let originNow = () => undefined;
+  let endOrigin = () => {};
 
   // The frames of the program's functions that run now. Those that wait for them count only where nothing runs and no
   // origin is known.
   const programOf = (frames) => {
     const at = frames.findIndex(isProgram);
     if (at < 0) return originNow() ?? '';
-    return (frames[at].isAsync() ? originNow() : undefined) ?? textOf(frames, isLibrary);
+    return (frames[at].isAsync() && originNow()) || textOf(frames, isLibrary);
   };
   const isProgram = (frame) => {
     const file = frame.getFileName();
@@ -168,10 +169,11 @@ if (library !== undefined) {
   };
 
   // What ends once. A handle (a socket, a server) goes on, and serves others than the one that opened it.
-  const ENDS_ONCE = /^(?:PROMISE|TickObject|Timeout|Immediate|Microtask|QUERYWRAP|FSREQPROMISE|FSREQCALLBACK|\w+REQ(?:UEST|WRAP))$/;
+  const ENDS_ONCE = /^(?:PROMISE|TickObject|Timeout|Immediate|Microtask|QUERYWRAP|FSREQPROMISE|FSREQCALLBACK|\w+(?:REQUEST|REQWRAP|CONNECTWRAP))$/;
   const followOrigins = () => {
     const { createHook, executionAsyncResource } = require('async_hooks');
     originNow = () => executionAsyncResource()?.[ORIGIN];
+    endOrigin = () => delete executionAsyncResource()?.[ORIGIN];
     const begin = (type, resource) => {
       const ends = ENDS_ONCE.test(type) || resource instanceof AsyncResource;
       const origin = ends ? programOf(framesNow()) : originNow();
@@ -225,6 +227,7 @@ if (library !== undefined) {
   // Node publishes the event within the parser's asynchronous scope, which is the connection's. What is
   // entered here holds for the handler of this request and for the rest of its body, until the next request.
   const onIncoming = ({ request }) => {
+    endOrigin();  // the function that made the server has not begun what a request brings about
     if (!library.executing()) {
       if (used) tasks.enterWith(undefined);
       return;
