@@ -334,3 +334,55 @@ def test_callers_of_a_helper_are_call_sites_of_their_own_where_their_calls_diffe
     assert sites(tests["test_add"]) == {"add": {via("add")}}
     assert sites(tests["test_set"]) == {"set": {via("set")}}
     assert sites(tests["test_both"]) == {"same": {via("_same")}, "item": {via("insert"), via("update")}}
+
+
+# --- servers --------------------------------------------------------------------------------------
+
+# A server of a library: no function of the program is on the stack when it passes a request on.
+NODE_GATEWAY = '''
+const http = require('http');
+const pass = (path, done) => http.request({ host: '127.0.0.1', port: process.env.PORT, path, method: 'PUT' }, (r) => {
+  r.resume().on('end', done); }).end('{}');
+exports.listen = (ready) => {
+  const server = http.createServer((q, s) => process.nextTick(pass, '/passed', () => s.end()));
+  server.listen(0, '127.0.0.1', () => ready(server));
+};
+exports.visit = (port, done) => http.get({ host: '127.0.0.1', port, agent: false }, (r) => { r.resume().on('end', done); });
+'''
+NODE_SERVED = '''
+const gateway = require('gateway');
+exports.start = () => new Promise((ok) => gateway.listen(ok));
+exports.visit = (server) => new Promise((ok) => gateway.visit(server.address().port, ok));
+'''
+PYTHON_GATEWAY = PYTHON_SDK + '''
+async def serve(reader, writer):
+    await reader.readuntil(b"\\r\\n\\r\\n")
+    await request("/passed")
+    writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n")
+    writer.close()
+async def listen(): return await asyncio.start_server(serve, "127.0.0.1", 0)
+async def visit(port):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"GET / HTTP/1.1\\r\\nHost: g\\r\\n\\r\\n")
+    await reader.read()
+    writer.close()
+'''
+
+
+def test_in_node_who_made_a_server_has_not_begun_what_its_requests_bring_about(node_store):
+    project, entry = node_store
+    project.write("node_modules/gateway/index.js", NODE_GATEWAY)
+    project.write("lib/served.js", NODE_SERVED)
+    project.write("test/store.test.js", "const served = require('../lib/served');\nit('served', async () => {\n"
+                  "  const server = await served.start();\n  await served.visit(server);\n  server.close();\n});\n")
+    test = estimated(project, **entry)["served"]
+    assert not any("lib/served.js" in site for site in sites(test)["passed"]), test
+
+
+def test_in_python_who_made_a_server_has_not_begun_what_its_requests_bring_about(project):
+    project.write("lib/python3/site-packages/gateway.py", PYTHON_GATEWAY)
+    project.write("served.py", "import gateway\ndef start(): return gateway.listen()\ndef visit(port): return gateway.visit(port)\n")
+    project.write("test_served.py", "import asyncio, served\nasync def use():\n    server = await served.start()\n"
+                  "    await served.visit(server.sockets[0].getsockname()[1])\n    server.close()\ndef test_served(): asyncio.run(use())\n")
+    test = estimated(project, runner="pytest", program=f"{PYTHON} -m pytest", env={"PYTHONPATH": "lib/python3/site-packages"})["test_served"]
+    assert not any("served.py" in site for site in sites(test)["passed"]), test
