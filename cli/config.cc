@@ -1,6 +1,7 @@
 #include "daemon/config/config.h"
 
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -9,6 +10,7 @@
 #include "cli/configuration.h"
 #include "cli/stray_ports.h"
 #include "cli/verb.h"
+#include "daemon/retries/policies.h"
 
 namespace filibuster::cli {
 namespace {
@@ -43,6 +45,14 @@ void print_config(const Config& config) {
   }
   std::printf("faults:\n");
   for (const std::string& line : describe_faults(config)) std::printf("  %s\n", line.c_str());
+  const bool has_suite = std::any_of(config.tests.begin(), config.tests.end(),
+                                     [](const TestConfig& test) { return test.suite.has_value(); });
+  if (!has_suite) return;
+  std::printf("faults of 'filibuster suite', one of them at a call and its retries:\n");
+  for (const retries::Policy& policy : retries::all_policies(config.retries)) {
+    std::printf("  %s: %s (%s)\n", policy.name.c_str(), to_text(policy.attempts).c_str(),
+                policy.meaning.c_str());
+  }
 }
 
 int check_file(const std::string& file) {

@@ -16,6 +16,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/text/shell_word.h"
+#include "daemon/suite/runner.h"
+
 namespace filibuster::cli {
 namespace {
 
@@ -165,6 +168,32 @@ Result<void> fix_ports(const std::vector<std::string>& ports, OrderedJson* servi
   return {};
 }
 
+// Paths of the suite's tests, then options of its runner: "tests/ --timeout 5000". The first option ends the paths, since it may
+// have values that look like a path.
+Result<OrderedJson> suites_of(const std::string& runner, const std::vector<std::string>& words) {
+  const auto options = std::find_if(words.begin(), words.end(),
+                                    [](const std::string& word) { return word.starts_with('-'); });
+  std::string program;
+  if (options != words.end()) {
+    const suite::Runner* const known = suite::find_runner(runner);
+    program = known == nullptr ? "" : known->program;
+    if (known != nullptr && program.empty())
+      return Error{"-- " + *options + ": " + runner +
+                   " has no options here; put them into 'program' of the suite"};
+    for (auto word = options; word != words.end(); ++word) program += " " + shell_word(*word);
+  }
+  OrderedJson out = OrderedJson::array();
+  const auto add = [&](const std::string& path) {
+    OrderedJson one{{"runner", runner}};
+    if (!program.empty()) one["program"] = program;
+    if (!path.empty()) one["path"] = path;
+    out.push_back(std::move(one));
+  };
+  std::for_each(words.begin(), options, add);
+  if (out.empty()) add("");
+  return out;
+}
+
 }  // namespace
 
 Result<std::string> configuration_text(const CommandLineConfiguration& from) {
@@ -196,9 +225,9 @@ Result<std::string> configuration_text(const CommandLineConfiguration& from) {
   } else if (from.command.empty()) {
     config["tests"] = OrderedJson::array({{{"runner", from.runner}}});
   } else {
-    config["tests"] = OrderedJson::array();
-    for (const std::string& path : from.command)
-      config["tests"].push_back({{"runner", from.runner}, {"path", path}});
+    auto suites = suites_of(from.runner, from.command);
+    if (!suites) return suites.error();
+    config["tests"] = std::move(suites).value();
   }
   if (!from.descriptors.empty()) config["descriptors"] = from.descriptors;
   if (!from.faults.empty()) {

@@ -49,6 +49,21 @@ std::string with_newline(std::string text) {
   return text;
 }
 
+const std::string& shown_name(const ProgressEvent& event) {
+  return event.short_name.empty() ? event.test : event.short_name;
+}
+
+// A test that gets no faults is named at once, and loudly if it fails by itself.
+std::string reference_line(const ProgressEvent& event) {
+  const std::string number = event.planned > 1 ? " (" + std::to_string(event.number) + " of " +
+                                                     std::to_string(event.planned) + ")"
+                                               : "";
+  const std::string line = "reference execution of '" + shown_name(event) + "'" + number + ": " +
+                           duration_text(event.seconds) + ", " + std::to_string(event.rpcs) +
+                           (event.rpcs == 1 ? " RPC" : " RPCs");
+  return line + (event.left_out.empty() ? "" : "; gets no faults: " + event.left_out);
+}
+
 double fraction_done(const ProgressEvent& event) {
   const double all = static_cast<double>(event.executed) + static_cast<double>(event.open);
   return all > 0 ? static_cast<double>(event.executed) / all : 0;
@@ -70,6 +85,8 @@ ProgressEvent parse_event(const Json& event) {
   out.summary = text_in_event(event, "summary");
   out.report = text_in_event(event, "report");
   out.counterexample = text_in_event(event, "counterexample");
+  out.short_name = text_in_event(event, "short_name");
+  out.left_out = text_in_event(event, "left_out");
   out.number = count_of(event, "number");
   out.first = count_of(event, "first");
   out.executed = count_of(event, "executed");
@@ -77,6 +94,7 @@ ProgressEvent parse_event(const Json& event) {
   out.open = count_of(event, "open");
   out.places = count_of(event, "places");
   out.places_tried = count_of(event, "places_tried");
+  out.planned = count_of(event, "planned");
   out.rpcs = count_of(event, "rpcs");
   out.findings = count_of(event, "findings");
   out.pid = static_cast<int64_t>(count_of(event, "pid"));
@@ -115,14 +133,18 @@ std::string progress_line(const ProgressEvent& event, uint64_t findings, size_t 
     int left_out;
   };
   std::vector<Part> parts;
-  const std::string executions =
-      std::to_string(event.executed) + (event.executed == 1 ? " execution" : " executions");
+  // Where all executions are planned before, how many of them are over says how far it is.
+  const uint64_t all = event.planned > 0 ? event.planned : event.executed;
+  const std::string executions = std::to_string(event.executed) +
+                                 (event.planned > 0 ? " of " + std::to_string(all) : "") +
+                                 (all == 1 ? " execution" : " executions");
   if (event.places > 0)
     parts.push_back({std::to_string(event.places_tried) + " of " + std::to_string(event.places) +
                          (event.places == 1 ? " place" : " places"),
                      6});
   parts.push_back({executions, 4});
-  if (event.places == 0) parts.push_back({std::to_string(event.open) + " open", 6});
+  if (event.places == 0 && event.planned == 0)
+    parts.push_back({std::to_string(event.open) + " open", 6});
   if (event.rate > 0)
     parts.push_back({printed(event.rate < 10 ? "%.1f" : "%.0f", event.rate) + "/s", 1});
   if (findings > 0)
@@ -138,7 +160,7 @@ std::string progress_line(const ProgressEvent& event, uint64_t findings, size_t 
     for (const Part& part : parts) out += (out.empty() ? "" : ", ") + part.text;
     return out;
   };
-  std::string name = event.test + ": ";
+  std::string name = shown_name(event) + ": ";
   constexpr int kNameIsLeftOut = 2;
   for (int next = 1; columns > 0 && columns_of(name + joined()) > columns && next < 6; ++next) {
     if (next == kNameIsLeftOut) name.clear();
@@ -184,8 +206,7 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
     return lasting(line);
   }
   if (event.type == "reference") {
-    return lasting("reference execution of '" + event.test + "': " + duration_text(event.seconds) +
-                   ", " + std::to_string(event.rpcs) + (event.rpcs == 1 ? " RPC" : " RPCs"));
+    return lasting(reference_line(event));
   }
   if (event.type == "execution") return execution(event, now);
   if (event.type == "finding") {

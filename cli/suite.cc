@@ -51,7 +51,7 @@ Work declare_suite(CLI::App& app) {
   app.add_option(
          "--runner", session->command_line.runner,
          "the suite's test runner: pytest, unittest, jest, mocha, node, gtest or junit; what stands after '--' is "
-         "where its tests are")
+         "where its tests are, and then options of the runner")
       ->type_name("NAME");
   app.add_option(
          "--policy", options->policies,
@@ -115,10 +115,11 @@ const Verb kSuiteVerb = {
     "suite", "what every remote call's timeouts, errors and retries do to the tests of a suite",
     "  filibuster suite                                  # the suites of filibuster.json\n"
     "  filibuster suite --runner pytest -- tests/\n"
+    "  filibuster suite --runner mocha -- test/ --timeout 5000\n"
     "  filibuster suite --policy P1,P4 --coverage C3 --estimate\n"
     "  filibuster suite --write-plan plan.json --estimate && filibuster suite --plan plan.json -j 4\n"
     "\nExit status: 0 nothing found, 1 likely bugs, 2 usage or configuration, 3 environment, interrupted,\n"
     "or nothing could be concluded, 4 nothing found before the time of --max-time was over.\n",
-    "[-- PATH... | -- TEST [ARG...]]", declare_suite};
+    "[-- PATH... [OPTION...] | -- TEST [ARG...]]", declare_suite};
 
 }  // namespace filibuster::cli

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/text/escapes.h"
 #include "daemon/base/descriptors.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/base/own_files.h"
@@ -283,7 +284,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
 }
 
 std::string ExecutionRunner::output() const {
-  std::string out = last_lines(log_path_, kOutputLines);
+  std::string out = without_escapes(last_lines(log_path_, kOutputLines));
   const auto xml = test_->junit_xml.empty() ? Result<std::string>("") : read_file(test_->junit_xml);
   if (!xml || xml->empty()) return out;
   // Some runners write what failed into their results alone.

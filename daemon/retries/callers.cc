@@ -5,6 +5,7 @@
 
 #include "core/index/execution_index.h"
 #include "daemon/model/call_name.h"
+#include "daemon/retries/effects.h"
 #include "daemon/retries/groups.h"
 
 namespace filibuster::retries {
@@ -38,7 +39,7 @@ constexpr size_t kMostFrames = 16;
 }  // namespace
 
 std::string kind_of(const RpcRecord& rpc) {
-  std::string out = rpc.service + " " + call_name(rpc, path_of(rpc));
+  std::string out = rpc.service + " " + name_of_call(rpc);
   std::set<std::string> names;
   if (rpc.protocol() == Protocol::kHttp) add_query(split_target(rpc.target).query, &names);
   for (const auto& [path, value] : rpc.request_fields.leaves) {

@@ -104,7 +104,7 @@ std::vector<std::string> application_frames(const suite::Failure& failure,
 std::vector<Cluster> cluster(const std::vector<Suspect>& suspects, const std::vector<Label>& labels,
                              const OracleOptions& options) {
   using Key = std::tuple<std::string, std::vector<std::string>, std::string>;
-  std::map<Key, size_t> known;
+  std::map<Key, std::vector<size_t>> known;
   std::vector<Cluster> out;
   for (size_t i = 0; i < suspects.size(); ++i) {
     const Suspect& one = suspects[i];
@@ -117,18 +117,20 @@ std::vector<Cluster> cluster(const std::vector<Suspect>& suspects, const std::ve
     // A client without a limit has none at any of its call sites.
     const bool endless = one.verdict.oracle == Oracle::kHang && !one.outcome.endless.empty();
     const std::string& where = endless ? one.outcome.client : one.call_site;
-    const auto [place, added] = known.try_emplace({where, frames, what}, out.size());
-    if (added)
-      out.push_back({one.call_site,
-                     std::move(frames),
-                     what,
-                     one.verdict.oracle,
-                     i < labels.size() ? labels[i] : Label{},
-                     {}});
-    Cluster& known_one = out[place->second];
-    // One of its members may tell more than the first.
-    if (known_one.label.taxonomy == Taxonomy::kNone && i < labels.size())
-      known_one.label = labels[i];
+    const Label label = i < labels.size() ? labels[i] : Label{};
+    // A cluster has one cause: what fails alike after another one is another bug. What has no label may be any of them.
+    std::vector<size_t>& alike = known[{where, frames, what}];
+    const auto place = std::find_if(alike.begin(), alike.end(), [&](size_t at) {
+      const Taxonomy its = out[at].label.taxonomy;
+      return its == label.taxonomy || its == Taxonomy::kNone || label.taxonomy == Taxonomy::kNone;
+    });
+    if (place == alike.end()) {
+      alike.push_back(out.size());
+      out.push_back({one.call_site, std::move(frames), what, one.verdict.oracle, label, {i}});
+      continue;
+    }
+    Cluster& known_one = out[*place];
+    if (known_one.label.taxonomy == Taxonomy::kNone) known_one.label = label;
     known_one.members.push_back(i);
   }
   return out;

@@ -157,7 +157,8 @@ Result<Metric> parse_metric(std::string_view name) {
 
 double estimate(const ReferenceTest& test, const SiteReached& site, const Policy& policy) {
   const uint32_t attempts = site.retries ? std::max(site.attempts, 1u) : 1;
-  return test.seconds + policy.silences(attempts) * std::max(site.timeout_seconds, 0.0);
+  return test.seconds + policy.silences(attempts) * std::max(site.timeout_seconds, 0.0) +
+         policy.errors(attempts - 1) * std::max(site.backoff_seconds, 0.0);
 }
 
 Result<CoveragePlan> plan_coverage(const Reference& reference, Metric metric,

@@ -28,6 +28,7 @@ struct SiteReached {
   bool retries = false;        // the client tries again
   uint32_t attempts = 1;       // how often it is expected to try, with the first
   double timeout_seconds = 0;  // how long it waits for an answer; 0: silences are elapsed at once
+  double backoff_seconds = 0;  // what it waits before it tries again, where a fault is no silence
   // The server answers with an error by itself, and the application goes on: policies that keep the requests from the
   // server are left.
   bool own_error = false;

@@ -121,6 +121,15 @@ std::string names_other_error(const FaultedTest& test, const SurfacesAs& surface
   return "";
 }
 
+// "the assertion fails at test_shop.py:12 (test_pay): assert 2 == 1"
+std::string assertion_text(const suite::Failure& failure, const OracleOptions& options) {
+  if (failure.chain.empty()) return "an assertion of the test does not hold";
+  const suite::Raised& raised = failure.chain.front();
+  const std::string* frame = own_frame(raised, options);
+  return "the assertion fails" + (frame == nullptr ? "" : " at " + *frame) +
+         (raised.message.empty() ? "" : ": " + raised.message);
+}
+
 void judge_failure(const FaultedTest& test, const ExecutionRecord& record, const RetryGroup* group,
                    const SurfacesAs& surfaces, const OracleOptions& options, Verdict* out) {
   const RpcRecord* refusal = group == nullptr ? nullptr : own_refusal(record, *group);
@@ -132,9 +141,7 @@ void judge_failure(const FaultedTest& test, const ExecutionRecord& record, const
   }
   if (test.failure.assertion) {
     out->oracle = Oracle::kAssertion;
-    out->evidence = test.failure.chain.empty()
-                        ? "an assertion of the test does not hold"
-                        : "the assertion fails: " + test.failure.chain.front().message;
+    out->evidence = assertion_text(test.failure, options);
     return;
   }
   if (test.failure.chain.empty()) {

@@ -50,6 +50,13 @@ uint32_t Policy::silences(uint32_t count) const {
   return silent;
 }
 
+uint32_t Policy::errors(uint32_t count) const {
+  uint32_t faulted = 0;
+  for (uint32_t attempt = 1; attempt <= count; ++attempt)
+    faulted += outcome_of(attempts.attempts, attempt) != nullptr ? 1 : 0;
+  return faulted - silences(count);
+}
+
 std::vector<Policy> all_policies(const RetriesConfig& config) {
   std::vector<Policy> all;
   for (const BuiltIn& row : kBuiltIn) {

@@ -28,6 +28,8 @@ struct Policy {
   std::string meaning;
   // Attempts of a call that are silent, if there are `attempts` of them: each costs the caller's timeout.
   uint32_t silences(uint32_t count) const;
+  // Those that end in another fault.
+  uint32_t errors(uint32_t count) const;
 };
 
 // The built-in policies, then those of the configuration.

@@ -26,6 +26,8 @@ Json row(const SuiteTestRow& test) {
 }
 
 Json row(const FaultRow& fault) {
+  Json calls = Json::array();
+  for (const std::string& call : fault.calls) calls.push_back(redact(call));
   return {{"test", fault.test},
           {"call_site", fault.site},
           {"policy", fault.policy},
@@ -42,7 +44,9 @@ Json row(const FaultRow& fault) {
           {"label_evidence", redact(fault.label.evidence)},
           {"came", fault.seen},
           {"grouped_by", fault.grouped_by},
-          {"retried_by", fault.retried_by}};
+          {"retried_by", fault.retried_by},
+          {"calls", std::move(calls)},
+          {"library_says", fault.library_says}};
 }
 
 Json row(const ClusterRow& row) {

@@ -54,6 +54,9 @@ struct FaultRow {
   std::vector<std::string> seen;  // what each of them got: "timeout:after", "pass"
   std::string retried_by;         // retried_by_name
   std::string grouped_by;         // the rule by which the second attempt belongs to the first one
+  // --- of a likely bug alone ---
+  std::vector<std::string> calls;  // what came of the call (calls_since)
+  std::string library_says;        // said_of_retries
 };
 
 struct ClusterRow {

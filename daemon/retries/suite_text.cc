@@ -68,6 +68,9 @@ std::string cluster_text(const SuiteResults& results, const ClusterRow& row) {
   if (!first.grouped_by.empty())
     out += "   attempts      one call by " + first.grouped_by + "; retried by the " +
            first.retried_by + "\n";
+  if (!first.library_says.empty()) out += "                 " + first.library_says + "\n";
+  for (size_t i = 0; i < first.calls.size(); ++i)
+    out += (i == 0 ? "   calls         " : "                 ") + redact(first.calls[i]) + "\n";
   out += "   test          " + first.test + "\n";
   for (size_t i = 0; i < row.cluster.frames.size() && i < 3; ++i)
     out += (i == 0 ? "   raised at     " : "                 ") +

@@ -22,6 +22,7 @@ Result<std::optional<Case>> SuiteCases::next() {
         std::find_if(options_.policies->begin(), options_.policies->end(),
                      [&](const retries::Policy& one) { return one.name == row.policy; });
     if (auto one = options_.tester->plan(*policy, position, &row)) return one;
+    ++options_.memory->faults.done;
   }
   if (auto checked = check_that_it_passes(); !checked) return checked.error();
   return std::optional<Case>();

@@ -126,17 +126,24 @@ Result<void> SuiteTester::prepare(const SuiteTest& test) {
 }
 
 void SuiteTester::tell(const Attempt& attempt, const std::string& what) const {
-  session_.sink({{"type", "execution"},
-                 {"test", test_.name},
-                 {"number", attempt.result.record.execution},
-                 {"executed", 1},
-                 {"scheduled", 1},
-                 {"open", 0},
-                 {"redundant", 0},
-                 {"faults", nlohmann::json::array({what})},
-                 {"passed", !is_failure(attempt.judgement.verdict)},
-                 {"verdict", verdict_name(attempt.judgement.verdict)},
-                 {"seconds", attempt.result.seconds}});
+  const SuiteProgress& all = memory_.faults;
+  const size_t planned = all.planned, now = std::min(all.done + 1, planned), left = planned - now;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - all.began;
+  session_.sink(
+      {{"type", "execution"},
+       {"test", test_.name},
+       {"short_name", suite::short_name(test_.name)},
+       {"number", attempt.result.record.execution},
+       {"executed", now},
+       {"scheduled", now},
+       {"planned", planned},
+       {"open", left},
+       {"redundant", 0},
+       {"eta_seconds", took.count() / static_cast<double>(now) * static_cast<double>(left)},
+       {"faults", nlohmann::json::array({what})},
+       {"passed", !is_failure(attempt.judgement.verdict)},
+       {"verdict", verdict_name(attempt.judgement.verdict)},
+       {"seconds", attempt.result.seconds}});
 }
 
 Result<CaseOutcome> SuiteTester::execute(const Case& one, CaseSource* /*source*/) {
@@ -281,9 +288,11 @@ void SuiteTester::learn(const SuiteEvidence& evidence, const FaultSpec& fault, d
     known.retries_after_reset = known.retries_after_reset.value_or(false) || came > 1;
   if (begins_silent(fault)) known.retries = known.retries.value_or(false) || came > 1;
   if (is_for_all(fault)) known.attempts = std::max(known.attempts, came);
+  const double longer = std::max(0.0, seconds - prepared_->row.seconds);
   if (silences > 0)
-    known.silence_seconds =
-        elapsed ? 0 : std::max(0.0, seconds - prepared_->row.seconds) / silences;
+    known.silence_seconds = elapsed ? 0 : longer / silences;
+  else if (came > 1)
+    known.backoff_seconds = longer / (came - 1);
   // Only what was raised for an injected fault says as what it surfaces.
   const RpcRecord& last = evidence.record.rpcs[group.rpcs.back()];
   if (test.ending == retries::Ending::kFailed && last.injected && !test.failure.assertion)
@@ -334,6 +343,7 @@ std::optional<Case> SuiteTester::plan(const retries::Policy& policy, size_t posi
 }
 
 void SuiteTester::conclude(const Case& one, const CaseOutcome& result, retries::FaultRow* row) {
+  ++memory_.faults.done;
   row->tries = result.tries;
   row->tried_again = result.why_tried_again;
   const Attempt& attempt = result.attempt;

@@ -8,6 +8,7 @@
 #include "daemon/process/session_lane.h"
 #include "daemon/report/call_site_text.h"
 #include "daemon/report/unknown_cause.h"
+#include "daemon/retries/aftermath.h"
 #include "daemon/session/absent_services.h"
 #include "daemon/session/mode.h"
 #include "daemon/session/suite_cases.h"
@@ -67,6 +68,7 @@ class SuiteMode final : public Mode {
       const std::lock_guard lock(mutex_);
       root_ = lane->place().root;
       one = &tests_[test.name];
+      memory_.references.planned = request_.tests.size();
     }
     Exploration out;
     one->error.clear();
@@ -119,6 +121,7 @@ class SuiteMode final : public Mode {
     if (round_ == Round::kReference) {
       plan();
       round_ = is_bounded() ? Round::kFirstFaults : Round::kFaults;
+      memory_.faults.begin(results_.faults.size());
       return !request_.suite.estimate && !results_.faults.empty();
     }
     if (round_ == Round::kFirstFaults) {
@@ -347,6 +350,11 @@ class SuiteMode final : public Mode {
       row.oracle = verdict.oracle;
       row.evidence = verdict.evidence;
       row.label = retries::is_bug(verdict.oracle) ? label : retries::Label{};
+      if (retries::is_bug(verdict.oracle) && evidence.outcome.group) {
+        const retries::RetryGroup& faulted = evidence.groups[*evidence.outcome.group];
+        row.calls = retries::calls_since(evidence.record, faulted);
+        row.library_says = retries::said_of_retries(evidence.record, faulted);
+      }
       suspects.push_back(std::move(suspect));
       labels.push_back(label);
       positions.push_back(at);

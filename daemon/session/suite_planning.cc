@@ -37,6 +37,7 @@ retries::Reference reference_of(const SuiteResults& results, bool elapsed,
         reached.retries = at->second.retries.value_or(true);
         if (at->second.attempts > 0) reached.attempts = at->second.attempts;
         if (at->second.silence_seconds >= 0) reached.timeout_seconds = at->second.silence_seconds;
+        reached.backoff_seconds = at->second.backoff_seconds;
       }
       row.sites.push_back(reached);
     }
@@ -171,7 +172,8 @@ std::string to_json(const std::map<std::string, SiteKnowledge>& sites) {
   for (const auto& [site, known] : sites) {
     nlohmann::ordered_json row = {{"call_site", site},
                                   {"attempts", known.attempts},
-                                  {"silence_seconds", known.silence_seconds}};
+                                  {"silence_seconds", known.silence_seconds},
+                                  {"backoff_seconds", known.backoff_seconds}};
     if (known.retries) row["retries"] = *known.retries;
     rows.push_back(std::move(row));
   }
@@ -189,6 +191,7 @@ std::map<std::string, SiteKnowledge> parse_sites(const std::string& text) {
       SiteKnowledge known;
       known.attempts = row.at("attempts").get<uint32_t>();
       known.silence_seconds = row.at("silence_seconds").get<double>();
+      known.backoff_seconds = row.value("backoff_seconds", 0.0);
       if (row.contains("retries")) known.retries = row.at("retries").get<bool>();
       out[row.at("call_site").get<std::string>()] = known;
     }

@@ -11,6 +11,7 @@
 #include "daemon/model/call_name.h"
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
+#include "daemon/redact/redact.h"
 #include "daemon/report/unknown_cause.h"
 #include "daemon/retries/callers.h"
 #include "daemon/retries/effects.h"
@@ -228,8 +229,13 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
     if (out->seen.empty())
       out->row.left_out = "only its own code makes remote calls, and these get no fault";
   }
+  SuiteProgress& all = memory_.references;
   session_.sink({{"type", "reference"},
                  {"test", test_.name},
+                 {"short_name", suite::short_name(test_.name)},
+                 {"number", ++all.done},
+                 {"planned", all.planned.load()},
+                 {"left_out", redact(out->row.left_out)},
                  {"seconds", out->row.seconds},
                  {"rpcs", runs.empty() ? 0 : runs.back().record.rpcs.size()}});
   return {};

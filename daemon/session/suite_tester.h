@@ -2,6 +2,8 @@
 // then one execution for each planned fault. daemon/retries judges. Used by suite_mode.cc, on the thread of a lane.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -71,6 +73,7 @@ struct SiteKnowledge {
   std::optional<bool> retries_after_reset;  // after the end of a connection
   uint32_t attempts = 0;                    // the most that came when every attempt was faulted
   double silence_seconds = -1;              // what a silence took; below 0: not known
+  double backoff_seconds = 0;  // what passed before each further attempt after an error
 };
 
 // An execution that is judged when it is known as what faults surface.
@@ -82,8 +85,20 @@ struct SuiteEvidence {
   std::string verdict;  // verdict_name of the execution
 };
 
+// Of a round, for people: how much of it is over. The lanes count together.
+struct SuiteProgress {
+  std::atomic<size_t> done{0}, planned{0};
+  std::chrono::steady_clock::time_point began{};
+  void begin(size_t all) {
+    done = 0;
+    planned = all;
+    began = std::chrono::steady_clock::now();
+  }
+};
+
 // What the lanes share.
 struct SuiteMemory {
+  SuiteProgress references, faults;  // tests; planned executions
   std::mutex mutex;
   std::map<std::string, SiteKnowledge> sites;
   std::map<std::string, retries::WaitingClient>

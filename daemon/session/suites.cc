@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "core/text/escapes.h"
 #include "core/text/nearest.h"
 #include "daemon/explore/program_files.h"
 #include "daemon/process/process.h"
@@ -50,6 +51,7 @@ class Listing {
 
   Result<std::vector<TestConfig>> list() {
     const std::string directory = lane_directory(config_, test_.directory);
+    if (runner_ != nullptr) suite_.program = suite::installed_program(*runner_, suite_, directory);
     auto text = output(directory);
     if (!text) return text.error();
     auto tests = parse(text.value(), directory);
@@ -95,8 +97,8 @@ class Listing {
       const std::string failed = "cannot be listed (" + to_text(*status) + "): ";
       const std::string advice = suite::advice(suite_.runner, read_whole(errors));
       if (!advice.empty()) return problem(failed + advice + "\nWhat it wrote is in " + errors);
-      std::string said = last_lines(errors, kErrorLines);
-      const std::string printed = last_lines(out, kErrorLines);
+      std::string said = without_escapes(last_lines(errors, kErrorLines));
+      const std::string printed = without_escapes(last_lines(out, kErrorLines));
       if (!said.empty() && !printed.empty()) said += "\n";
       return problem(failed + one_line(argv->back()) + "\n" + said + printed);
     }
@@ -135,7 +137,7 @@ class Listing {
   const Config& config_;
   const SessionLane& lane_;
   const TestConfig& test_;
-  const SuiteConfig& suite_;
+  SuiteConfig suite_;
   const suite::Runner* runner_;
 };
 

@@ -148,11 +148,15 @@ class PythonReader {
       in_traceback_ = true;
       return;
     }
+    if (shows_source(line)) source_ = trimmed(line[0] == '>' ? line.substr(1) : line);
+    is_below_frame_ = false;
     if (auto frame = python_frame(line)) {
       frames_.push_back(std::move(*frame));
+      is_below_frame_ = true;
       return;
     }
     if (auto frame = pytest_frame(line)) {
+      is_below_frame_ = true;
       // Of the first and of the last call pytest shows the function's text in the place of its name.
       if (frame->back() != ')' && !shown_.empty()) *frame += " (" + shown_ + ")";
       shown_.clear();
@@ -164,7 +168,7 @@ class PythonReader {
       return;
     }
     if (line.starts_with("E   ")) {
-      auto head = head_of(line.substr(4), false);
+      auto head = with_source(head_of(line.substr(4), false));
       const std::string_view said = trimmed(line.substr(4));
       if (said.starts_with("assert ") && !current_) {
         current_ = Raised{"AssertionError", std::string(said), {}, Link::kLast};
@@ -174,7 +178,7 @@ class PythonReader {
       return;
     }
     if (!in_traceback_ || line.empty() || line[0] == ' ') return;
-    if (auto head = head_of(line, true)) {
+    if (auto head = with_source(head_of(line, true))) {
       current_ = std::move(head);
       in_traceback_ = false;
     }
@@ -186,6 +190,15 @@ class PythonReader {
   }
 
  private:
+  // The line of the innermost frame so far: below the frame, or in pytest's text of the function.
+  bool shows_source(std::string_view line) const {
+    return line.starts_with(">  ") || (is_below_frame_ && line.starts_with("    "));
+  }
+  // An assertion in a module that pytest does not rewrite, as an imported helper is, says nothing of what it compared.
+  std::optional<Raised> with_source(std::optional<Raised> head) const {
+    if (head && head->message.empty() && is_assertion_type(head->type)) head->message = source_;
+    return head;
+  }
   // `link`: how the exception that ends here relates to the next one.
   void finish(Link link) {
     if (current_) {
@@ -196,13 +209,15 @@ class PythonReader {
     }
     current_.reset();
     frames_.clear();
-    in_traceback_ = false;
+    source_.clear();
+    in_traceback_ = is_below_frame_ = false;
   }
   std::optional<Raised> current_;
   std::vector<std::string> frames_;
-  std::string shown_;  // the function of which pytest shows the text
+  std::string shown_;   // the function of which pytest shows the text
+  std::string source_;  // "assert count == 1"
   std::vector<Raised> done_;
-  bool in_traceback_ = false;
+  bool in_traceback_ = false, is_below_frame_ = false;
 };
 
 // Node's and jest's assertions say below their first line what was compared.

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <pugixml.hpp>
 
+#include "core/text/escapes.h"
+
 namespace filibuster::suite {
 namespace {
 
@@ -19,8 +21,8 @@ void read_case(const pugi::xml_node& node, std::vector<JunitCase>* out) {
     // A test may fail twice (again in its teardown): the first failure is kept.
     if (read.result == CaseResult::kFailed) continue;
     read.result = failed ? CaseResult::kFailed : CaseResult::kSkipped;
-    read.message = child.attribute("message").value();
-    read.stack = child.text().get();
+    read.message = without_escapes(child.attribute("message").value());
+    read.stack = without_escapes(child.text().get());
     // JUnit's own files have the reason of a skip as text.
     if (!failed && read.message.empty()) read.message = read.stack.substr(0, read.stack.find('\n'));
   }

@@ -45,8 +45,18 @@ const Runner* find_runner(std::string_view name);
 // "pytest, unittest, ...": for messages.
 std::string runner_names();
 
+// The suite's command, or the runner's. One that npx would look for is taken from where it is installed, in node_modules of
+// `directory` or further out ("node_modules/.bin/mocha --exit" of "npx mocha --exit"): npx takes half a second each time, and would
+// download what is not there.
+std::string installed_program(const Runner& runner, const Suite& suite,
+                              const std::string& directory);
+
 // A line "uncaughtException" or "unhandledRejection", then the stack.
 std::string uncaught_path(const std::string& xml);
+
+// What a reader needs of a test's name, without its file or class: "uploads twice" of "test/blob.test.js > uploads twice", "test_pay" of
+// "tests/test_shop.py::test_pay", "pays()" of "shop.PayTest#pays()".
+std::string short_name(const std::string& name);
 
 // A regular expression (of JavaScript) that matches `text` and nothing else.
 std::string exact_pattern(std::string_view text);

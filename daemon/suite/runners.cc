@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/text/json_depth.h"
@@ -385,8 +386,40 @@ std::string runner_names() {
   return out;
 }
 
+std::string installed_program(const Runner& runner, const Suite& suite,
+                              const std::string& directory) {
+  namespace fs = std::filesystem;
+  constexpr std::string_view kNpx = "npx ";
+  const std::string program = program_of(suite, runner.program);
+  if (!program.starts_with(kNpx)) return suite.program;
+  const std::string_view words = std::string_view(program).substr(kNpx.size());
+  const std::string_view name = words.substr(0, words.find(' '));
+  if (name.empty() || name.find_first_of("-@/\"'$") != name.npos) return suite.program;
+  const fs::path from = fs::path(directory).lexically_normal();
+  for (fs::path at = from;; at = at.parent_path()) {
+    const fs::path file = at / "node_modules/.bin" / name;
+    std::error_code failed;
+    if (fs::exists(file, failed))
+      return shell_word(file.lexically_relative(from).string()) +
+             std::string(words.substr(name.size()));
+    if (at == at.parent_path()) return suite.program;
+  }
+}
+
 std::string uncaught_path(const std::string& xml) {
   return xml + ".uncaught";
+}
+
+std::string short_name(const std::string& name) {
+  // Of a parametrised test the values belong to the name, and may have any signs.
+  const std::string_view before = std::string_view(name).substr(0, name.find_first_of("[("));
+  constexpr std::string_view kAfterFile = " > ";
+  if (const size_t at = before.find(kAfterFile); at != before.npos)
+    return name.substr(at + kAfterFile.size());
+  const size_t colons = before.rfind("::"), sharp = before.rfind('#');
+  if (colons != before.npos) return name.substr(colons + 2);
+  if (sharp == before.npos) return name;
+  return name.substr(sharp + 1);
 }
 
 std::string exact_pattern(std::string_view text) {

@@ -64,6 +64,13 @@ TEST(ProgressLine, SaysWhenTheTimeIsOverWhereThatIsBounded) {
   EXPECT_EQ(event(R"({"type": "execution", "time_left": null})").time_left, -1);
 }
 
+TEST(ProgressLine, SaysHowManyOfAPlanAreOver) {
+  const ProgressEvent one =
+      event(R"({"type": "execution", "test": "shop.test.js > pays", "short_name": "pays",
+      "executed": 12, "planned": 340, "open": 328, "eta_seconds": 90})");
+  EXPECT_EQ(progress_line(one, 1, 0), "pays: 12 of 340 executions, 1 finding, 1 min 30 s left");
+}
+
 TEST(ProgressLine, LeavesOutWhatMattersLeastUntilItFits) {
   ProgressEvent one = execution_at_places(24, 3);
   one.test = "shop test";
@@ -106,6 +113,9 @@ TEST(PlainView, TellsEventsAsLines) {
       "service users exited: SIGSEGV\n");
   EXPECT_EQ(shown(R"({"type": "reference", "test": "t", "seconds": 0.12, "rpcs": 1})"),
             "reference execution of 't': 0.12 s, 1 RPC\n");
+  EXPECT_EQ(shown(R"({"type": "reference", "test": "a.py::t", "short_name": "t", "number": 3,
+      "planned": 80, "left_out": "it fails", "seconds": 0.12, "rpcs": 2})"),
+            "reference execution of 't' (3 of 80): 0.12 s, 2 RPCs; gets no faults: it fails\n");
   EXPECT_EQ(shown(R"({"type": "warning", "text": "w"})"), "warning: w\n");
   EXPECT_EQ(shown(R"({"type": "error", "text": "e"})"), "error: e\n");
   EXPECT_EQ(shown(R"({"type": "of a later version"})"), "");

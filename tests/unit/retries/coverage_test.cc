@@ -117,6 +117,17 @@ TEST(Coverage, EstimatesWhatSilencesWait) {
   EXPECT_DOUBLE_EQ(estimate(test, site, all[3]), 0.25 + 0.5);
 }
 
+TEST(Coverage, EstimatesWhatAClientWaitsBeforeItTriesAgain) {
+  const ReferenceTest test{"t", 0.25, {}};
+  SiteReached site{.site = 0, .retries = true, .attempts = 3, .backoff_seconds = 2};
+  const auto all = published();
+  EXPECT_DOUBLE_EQ(estimate(test, site, all[0]), 0.25) << "what a silence takes has the wait in it";
+  EXPECT_DOUBLE_EQ(estimate(test, site, all[2]), 0.25 + 2 * 2) << "nothing follows the last one";
+  EXPECT_DOUBLE_EQ(estimate(test, site, all[3]), 0.25 + 2);
+  site.retries = false;
+  EXPECT_DOUBLE_EQ(estimate(test, site, all[2]), 0.25);
+}
+
 TEST(Coverage, AnEstimateDoesNotWrapAfterADayNorLoseItsFraction) {
   EXPECT_EQ(duration_text(100'000.25), "27 h 46 min 40.25 s");
   EXPECT_EQ(duration_text(3'600'000.001), "1000 h 0 min 0.001 s");

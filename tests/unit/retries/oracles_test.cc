@@ -296,6 +296,21 @@ TEST(Clusters, HaveTheSameCallSiteAndTheSameFramesOrAssertion) {
   EXPECT_EQ(clusters[3].members, (std::vector<size_t>{4, 5}));
 }
 
+TEST(Clusters, HoldOneCause) {
+  FaultedTest test = fails_by({raised("AssertionError", {"test_shop.py:3 (t)"}, "2 != 1")});
+  test.failure.assertion = true;
+  const ExecutionRecord nothing;
+  const std::vector<Suspect> suspects(4, suspect(test, nothing));
+  const auto of = [](Taxonomy taxonomy) { return Label{taxonomy, "evidence"}; };
+  const auto clusters =
+      cluster(suspects, {of(Taxonomy::kNone), of(Taxonomy::kSilentSemanticViolation),
+                         of(Taxonomy::kStateDivergence), of(Taxonomy::kNone)});
+  ASSERT_EQ(clusters.size(), 2u);
+  EXPECT_EQ(clusters[0].members, (std::vector<size_t>{0, 1, 3}));
+  EXPECT_EQ(clusters[0].label.taxonomy, Taxonomy::kSilentSemanticViolation);
+  EXPECT_EQ(clusters[1].members, (std::vector<size_t>{2}));
+}
+
 // The faulted call is the first group.
 FaultedTest of_call(FaultedTest test) {
   test.call_site = "shop.py:3 (pay)";

@@ -190,6 +190,38 @@ app.py:21: Gone
   EXPECT_EQ(failure.chain[0].frames, std::vector<std::string>{"app.py:21 (pay)"});
 }
 
+TEST(Failures, AnAssertionWithoutWordsHasItsLine) {
+  const Failure helper = read_failure(R"(    def test_pay():
+>       check(pay())
+
+test_shop.py:4:
+_ _ _ _ _ _ _
+
+count = 2
+
+    def check(count):
+        # twice is once too often
+>       assert count == 1
+E       AssertionError
+
+helpers.py:9: AssertionError
+)");
+  ASSERT_EQ(helper.chain.size(), 1u);
+  EXPECT_EQ(helper.chain[0].message, "assert count == 1");
+  EXPECT_EQ(helper.chain[0].frames.front(), "helpers.py:9 (check)");
+  const Failure brief = read_failure(
+      "test_shop.py:4: in test_pay\n    check(pay())\nhelpers.py:9: in check\n"
+      "    assert count == 1\nE   AssertionError\n");
+  EXPECT_EQ(brief.chain[0].message, "assert count == 1");
+  const Failure plain = read_failure(
+      "Traceback (most recent call last):\n  File \"/srv/test_shop.py\", line 4, in test_pay\n    check(pay())\n"
+      "  File \"/srv/helpers.py\", line 9, in check\n    assert count == 1\n           ^^^^^^^^^^\nAssertionError\n");
+  EXPECT_EQ(plain.chain[0].message, "assert count == 1");
+  const Failure said = read_failure(
+      "test_shop.py:4: in test_pay\n    assert pay() == 1, 'twice'\nE   AssertionError: twice\n");
+  EXPECT_EQ(said.chain[0].message, "twice");
+}
+
 TEST(Failures, ExceptionsOfCppSayOnlyWhatTheyAreAbout) {
   const Failure failure = read_failure(
       "unknown file\nC++ exception with description \"answer 503\" thrown in the test body.\n");

@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "daemon/suite/junit_xml.h"
 #include "daemon/suite/runner.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace filibuster::suite {
 namespace {
@@ -80,6 +84,34 @@ TEST(Runners, JestAndMocha) {
     EXPECT_EQ(names_of("jest", broken), (Names{"error: it wrote no list of tests"})) << broken;
     EXPECT_EQ(names_of("mocha", broken), (Names{"error: it wrote no list of tests"})) << broken;
   }
+}
+
+TEST(Runners, WhatNpxWouldLookForIsTakenFromWhereItIs) {
+  const TemporaryFolder folder;
+  const std::string outer = folder.path() + "/node_modules/.bin",
+                    inner = folder.path() + "/packages/shop";
+  std::filesystem::create_directories(outer);
+  std::filesystem::create_directories(inner);
+  std::ofstream(outer + "/mocha") << "#!/bin/sh\n";
+  const auto program = [&](const char* runner, const std::string& given, const std::string& at) {
+    return installed_program(*find_runner(runner), {runner, given, ""}, at);
+  };
+  EXPECT_EQ(program("mocha", "", folder.path()), "node_modules/.bin/mocha");
+  EXPECT_EQ(program("mocha", "", inner), "../../node_modules/.bin/mocha");
+  EXPECT_EQ(program("mocha", "npx mocha --exit", inner), "../../node_modules/.bin/mocha --exit");
+  EXPECT_EQ(program("mocha", "npx --yes mocha", inner), "npx --yes mocha")
+      << "it has options of its own";
+  EXPECT_EQ(program("mocha", "npx mocha@9", inner), "npx mocha@9");
+  EXPECT_EQ(program("mocha", "node mocha.js", inner), "node mocha.js");
+  EXPECT_EQ(program("jest", "", inner), "") << "it is not installed";
+  EXPECT_EQ(program("pytest", "", inner), "");
+}
+
+TEST(Runners, ShortNamesHaveNoFileAndNoClass) {
+  EXPECT_EQ(short_name("test/blob.test.js > blob > uploads twice"), "blob > uploads twice");
+  EXPECT_EQ(short_name("tests/test_a.py::Group::test_two[x::y > z#1]"), "test_two[x::y > z#1]");
+  EXPECT_EQ(short_name("shop.PayTest#pays(int)"), "pays(int)");
+  EXPECT_EQ(short_name("Shop.Asks"), "Shop.Asks");
 }
 
 TEST(Runners, WhatTheShellReadsIsQuoted) {
