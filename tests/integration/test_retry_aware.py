@@ -243,7 +243,7 @@ exports.leaves = async () => { if (!(await post()).ok) process.exit(0); };
         project.write(f"tests/{name}.test.js", f"{it}const shop = require('../shop.js');\nit('is {name}', {body});\n")
     # Two of these tests never end under jest, whose own limit is lifted unless the command gives one.
     configure(project, {"runner": runner, "path": "tests", "program": {
-        "mocha": "node node_modules/mocha/bin/mocha.js", "jest": "node node_modules/jest/bin/jest.js --testTimeout=5000", "node": "node"}[runner]})
+        "mocha": "node node_modules/mocha/bin/mocha.js", "jest": "node node_modules/jest/bin/jest.js --testTimeout=3000", "node": "node"}[runner]})
     run = project.filibuster("suite", "--policy", "P3")
     assert run.exit_code == 1, run
     said = {re.search(r"(\w+)\.test\.js", fault["test"])[1]: (fault["oracle"], fault["label"], fault["evidence"]) for fault in read(run)["faults"]}
