@@ -5,7 +5,10 @@
 
 #include "core/text/json_depth.h"
 #include "daemon/report/counterexample_json.h"
+#include "daemon/verbs/lint/request.h"
 #include "daemon/verbs/replay/replayed_commands.h"
+#include "daemon/verbs/replay/request.h"
+#include "daemon/verbs/run/request.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace filibuster {
