@@ -11,12 +11,17 @@
 namespace filibuster {
 namespace {
 
-const std::array kVerbs = {&run_verb(), &replay_verb(), &trace_verb(), &lint_verb(), &suite_verb()};
+// In the order in which messages name them.
+const auto& verbs() {
+  static const std::array all{&run_verb(), &replay_verb(), &trace_verb(), &lint_verb(),
+                              &suite_verb()};
+  return all;
+}
 
 }  // namespace
 
 const Verb* find_verb(std::string_view name) {
-  for (const Verb* verb : kVerbs) {
+  for (const Verb* verb : verbs()) {
     if (verb->name() == name) return verb;
   }
   return nullptr;
@@ -24,8 +29,10 @@ const Verb* find_verb(std::string_view name) {
 
 std::string verb_names() {
   std::string out;
-  for (size_t i = 0; i < kVerbs.size(); ++i)
-    out.append(i == 0 ? "" : i + 1 == kVerbs.size() ? " or " : ", ").append(kVerbs[i]->name());
+  for (const Verb* verb : verbs()) {
+    if (!out.empty()) out += verb == verbs().back() ? " or " : ", ";
+    out += verb->name();
+  }
   return out;
 }
 
