@@ -195,7 +195,7 @@ struct ApiServer::State {
 };
 
 void ApiServer::State::create(const httplib::Request& request, httplib::Response& response) {
-  ParsedRequest parsed = parse_session_request(request.body);
+  RequestDraft parsed = parse_session_request(request.body);
   if (!parsed.errors.empty()) {
     Json errors = Json::array();
     for (const ConfigError& error : parsed.errors) {
@@ -311,9 +311,7 @@ void ApiServer::State::routes() {
         const std::string document = session_named->document(format);
         if (document.empty())
           return answer_error(response, 404, "the session has no report as '" + format + "'");
-        response.set_content(document, format == "sarif"   ? "application/sarif+json"
-                                       : format == "junit" ? "application/xml"
-                                                           : "text/markdown; charset=utf-8");
+        response.set_content(document, std::string(media_type(format)));
       });
   server.Get("/", [this](const Request&, Response& response) {
     if (!page) return answer_error(response, 404, page_problem);

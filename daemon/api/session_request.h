@@ -2,17 +2,11 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "daemon/config/config.h"
-#include "daemon/session/session.h"
+#include "daemon/session/verb.h"
 
 namespace filibuster {
 
-struct ParsedRequest {
-  SessionRequest request;
-  std::vector<ConfigError> errors;  // empty: valid
-};
-ParsedRequest parse_session_request(const std::string& body);
+RequestDraft parse_session_request(const std::string& body);
 
 }  // namespace filibuster

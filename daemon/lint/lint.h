@@ -1,5 +1,5 @@
 // Lints: what the executions of a session say about how an application makes its calls. The
-// functions of this folder are pure: they read records, and the session (daemon/session/linter.h)
+// functions of this folder are pure: they read records, and the session (daemon/verbs/lint/linter.h)
 // runs the executions.
 //
 //   passive   lint_reference(record): from one execution without faults

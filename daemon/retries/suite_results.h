@@ -1,5 +1,5 @@
 // What `filibuster suite` has to say: the tests, the plan, what each execution under faults came to, and the clusters.
-// Made by daemon/session/suite_mode.cc. The text for people and suite.json (docs/suite.md) are made from it.
+// Made by daemon/verbs/suite/mode.cc. The text for people and suite.json (docs/suite.md) are made from it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "daemon/session/documents.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -15,12 +16,14 @@ namespace fs = std::filesystem;
 struct DocumentRow {
   const char* format;
   const char* file;
+  const char* media_type;
   std::string (*make)(const SessionReport& report);
 };
-constexpr DocumentRow kDocuments[] = {{"json", "report.json", to_json},
-                                      {"junit", "junit.xml", to_junit},
-                                      {"sarif", "report.sarif", to_sarif},
-                                      {"markdown", "summary.md", to_markdown}};
+constexpr DocumentRow kDocuments[] = {
+    {"json", "report.json", "application/json", to_json},
+    {"junit", "junit.xml", "application/xml", to_junit},
+    {"sarif", "report.sarif", "application/sarif+json", to_sarif},
+    {"markdown", "summary.md", "text/markdown; charset=utf-8", to_markdown}};
 
 Result<void> write_to(const std::string& folder, const Documents& documents) {
   for (const DocumentRow& row : kDocuments) {
@@ -36,6 +39,13 @@ Documents make_documents(const SessionReport& report) {
   Documents out;
   for (const DocumentRow& row : kDocuments) out.emplace(row.format, row.make(report));
   return out;
+}
+
+std::string_view media_type(std::string_view format) {
+  const auto* const row =
+      std::find_if(std::begin(kDocuments), std::end(kDocuments),
+                   [&](const DocumentRow& each) { return each.format == format; });
+  return row == std::end(kDocuments) ? "text/plain; charset=utf-8" : row->media_type;
 }
 
 WrittenDocuments write_documents(const std::string& root, const Documents& documents) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "daemon/model/session_report.h"
 
@@ -11,6 +12,9 @@ namespace filibuster {
 // Texts by format, as the API names them: "json", "junit", "sarif", "markdown".
 using Documents = std::map<std::string, std::string>;
 Documents make_documents(const SessionReport& report);
+
+// "application/sarif+json" of "sarif"; of an unknown format that of plain text.
+std::string_view media_type(std::string_view format);
 
 struct WrittenDocuments {
   std::string report;   // path of report.json; "": it could not be written anywhere

@@ -1,6 +1,5 @@
-// What a verb of the command (run, replay, trace, lint, suite) does with the tests of a session. Everything
-// that the verbs do differently stands in the classes behind this interface: run_mode.cc,
-// replay_mode.cc, trace_mode.cc, follow_mode.cc, lint_mode.cc and suite_mode.cc.
+// What a verb of the command does with the tests of a session. Everything that verbs do differently stands in the classes behind this
+// interface, in the folders of daemon/verbs.
 #pragma once
 
 #include <memory>
@@ -41,8 +40,6 @@ struct Document {
 
 class Mode {
  public:
-  // `request` must outlive the mode.
-  static std::unique_ptr<Mode> make(const SessionRequest& request);
   virtual ~Mode() = default;
 
   // Ends the note about an automatic port that has changed: what that means for the user.
@@ -77,12 +74,6 @@ class Mode {
 };
 
 // --- for the classes ---
-std::unique_ptr<Mode> make_run_mode(const SessionRequest& request);
-std::unique_ptr<Mode> make_replay_mode(const SessionRequest& request);
-std::unique_ptr<Mode> make_trace_mode(const SessionRequest& request);
-std::unique_ptr<Mode> make_follow_mode(const SessionRequest& request);
-std::unique_ptr<Mode> make_lint_mode(const SessionRequest& request);
-std::unique_ptr<Mode> make_suite_mode(const SessionRequest& request);
 bool has_findings(const SessionReport& report);
 bool has_skipped(const SessionReport& report);
 

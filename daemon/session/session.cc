@@ -19,6 +19,7 @@
 #include "daemon/process/pidfd.h"
 #include "daemon/report/text.h"
 #include "daemon/session/suites.h"
+#include "daemon/session/verb.h"
 
 namespace filibuster {
 namespace {
@@ -58,7 +59,7 @@ double seconds_until(Clock::time_point end) {
 Session::Session(SessionRequest request, DaemonContext context)
     : request_(std::move(request)), context_(std::move(context)) {
   id_ = hexadecimal(random_number());
-  mode_ = Mode::make(request_);
+  mode_ = request_.verb->make(request_);
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   done_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (request_.client_pid > 0) watcher_ = std::thread([this] { watch_client(); });
@@ -71,6 +72,10 @@ Session::~Session() {
   if (watcher_.joinable()) watcher_.join();
   close(wake_fd_);
   close(done_fd_);
+}
+
+const VerbNeeds& Session::needs() const {
+  return request_.verb->needs();
 }
 
 void Session::stop() {
@@ -217,7 +222,7 @@ Result<void> Session::work(SessionReport* report) {
                               context_.token, context_.api_port, context_.preload,
                               wake_fd_,       request_.ports,    mode_->meaning_of_moved_port(),
                               &*loader_,
-                              /*number=*/0,   request_.follow};
+                              /*number=*/0,   request_.watches};
   auto made = Lane::make(options, [this](nlohmann::json event) { events_.tell(std::move(event)); });
   if (!made) return made.error();
   const std::unique_ptr<Lane> lane = std::move(made).value();
@@ -226,7 +231,7 @@ Result<void> Session::work(SessionReport* report) {
     const std::lock_guard lock(mutex_);
     hub_ = lane->shared_hub();
   }
-  if (!request_.follow) {
+  if (!request_.watches) {
     auto tests = list_suites(config, lane->place(), request_.tests, request_.only);
     if (!tests) return tests.error();
     request_.tests = std::move(tests).value();
@@ -277,9 +282,7 @@ void Session::note_attached(const std::vector<attach::FoundService>& attached,
 uint32_t Session::wanted_lanes() {
   const uint32_t wanted =
       request_.lanes != 0 ? request_.lanes : std::max(1u, std::thread::hardware_concurrency());
-  const bool takes_lanes =
-      request_.verb == SessionRequest::Verb::kRun || request_.verb == SessionRequest::Verb::kSuite;
-  if (wanted == 1 || !takes_lanes) return 1;
+  if (wanted == 1 || !needs().lanes) return 1;
   const std::string why =
       request_.coverage ? "coverage is measured on one" : why_one_lane(request_.config);
   if (why.empty()) return wanted;
@@ -326,9 +329,7 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
   options.mode = mode_.get();
   options.further = further_lanes_.get();
   options.lanes = lanes_;
-  if (request_.config.bounds.max_time.count() > 0 &&
-      (request_.verb == SessionRequest::Verb::kRun ||
-       request_.verb == SessionRequest::Verb::kSuite)) {
+  if (request_.config.bounds.max_time.count() > 0 && needs().deadline) {
     options.end = began_ + request_.config.bounds.max_time;
     underway_.set_end(*options.end);
   }
@@ -339,7 +340,7 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
     events_.tell(std::move(event));
   };
   // With and without a bound, so that both go through the same executions in the same order.
-  if (request_.verb == SessionRequest::Verb::kRun) options.suspects = suspects();
+  if (needs().suspects) options.suspects = suspects();
   options.page_is_wanted = [this] { return live_page_.wanted(); };
   options.show = [this, report](std::vector<TestReport> tests) {
     SessionReport so_far = *report;
@@ -400,7 +401,7 @@ std::string Session::write(const Document& document, bool* is_in_root) {
   *is_in_root = true;
   if (document.name.empty()) return "";
   WrittenDocuments written{context_.root + "/" + document.name, ""};
-  if (request_.verb == SessionRequest::Verb::kRun) {
+  if (needs().documents) {
     written = write_documents(context_.root, document.others);
   } else if (auto done = write_file(written.report, document.text); !done) {
     written.problem = done.error().message;
@@ -442,7 +443,7 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const SessionEnd end{stopped_, error.has_value(), ports_moved_,
                        coverage_ ? &*coverage_ : nullptr};
   const Outcome outcome = mode_->judge(&report, end);
-  const bool is_cut_short = stopped_ && !request_.follow;  // what is followed has no other end
+  const bool is_cut_short = stopped_ && !request_.watches;  // what is followed has no other end
   // What was found stands, whatever ended the session.
   report.exit_code = outcome.failures                                 ? kExitFailures
                      : error || is_cut_short || outcome.no_conclusion ? kExitEnvironment
@@ -452,10 +453,9 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const Document document = mode_->document(report);
   bool is_in_root = false;
   const std::string path = write(document, &is_in_root);
-  const std::string page = request_.verb == SessionRequest::Verb::kRun ? write_page(report) : "";
+  const std::string page = needs().page ? write_page(report) : "";
   // Whoever waits for the report of a run must not take its absence for a pass.
-  if (request_.verb == SessionRequest::Verb::kRun && !is_in_root && !outcome.failures)
-    report.exit_code = kExitEnvironment;
+  if (needs().documents && !is_in_root && !outcome.failures) report.exit_code = kExitEnvironment;
   {
     const std::lock_guard lock(mutex_);
     document_ = document;

@@ -40,10 +40,10 @@ class Session {
     return events_.news(after, wait);
   }
 
-  std::string report() const;  // text of report.json (kLint: of lint.json); "" before the end
+  std::string report() const;  // text of the verb's document; "" before the end
   LivePage& live_page() { return live_page_; }
   const Underway& underway() const { return underway_; }
-  // The same in another format: "sarif"; kRun: "junit" and "markdown", too. "": there is none.
+  // The same in another format (documents.h). "": there is none.
   std::string document(const std::string& format) const;
   // The faults injected in the running execution that match. `unknown` is set if the answer depends on
   // a faulted RPC whose arguments could not be read.
@@ -58,6 +58,7 @@ class Session {
   ExecutionRecord trace();
 
  private:
+  const VerbNeeds& needs() const;
   void run();
   Result<void> work(SessionReport* report);
   void note_attached(const std::vector<attach::FoundService>& attached, SessionReport* report);

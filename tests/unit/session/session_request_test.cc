@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 
 #include "core/text/json_depth.h"
-#include "daemon/api/replayed_commands.h"
 #include "daemon/report/counterexample_json.h"
+#include "daemon/verbs/lint/request.h"
+#include "daemon/verbs/replay/replayed_commands.h"
+#include "daemon/verbs/replay/request.h"
+#include "daemon/verbs/run/request.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace filibuster {
@@ -26,7 +29,7 @@ TEST(SessionRequestTest, TakesTheConfigurationAndAllItsTests) {
   const auto parsed = parse_session_request(request().dump());
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
   EXPECT_EQ(parsed.request.tests.size(), 2u);
-  EXPECT_TRUE(parsed.request.verb == SessionRequest::Verb::kRun);
+  EXPECT_TRUE(parsed.request.verb == &run_verb());
   EXPECT_EQ(parsed.request.config.reduce, Reduction::kSound);
 }
 
@@ -101,8 +104,8 @@ TEST(SessionRequestTest, ALintTakesItsOptions) {
                   {"without", {"call-chain"}}};
   const auto parsed = parse_session_request(json.dump());
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
-  const lint::Options& options = parsed.request.lint;
-  EXPECT_TRUE(parsed.request.verb == SessionRequest::Verb::kLint);
+  const lint::Options& options = parsed.request.own_as<LintRequest>().options;
+  EXPECT_TRUE(parsed.request.verb == &lint_verb());
   EXPECT_FALSE(options.probe);
   EXPECT_EQ(options.silence.count(), 250);
   EXPECT_EQ(options.max_probes, 9u);
@@ -146,8 +149,8 @@ TEST(SessionRequestTest, AReplayTakesWhatItNeedsFromTheCounterexample) {
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
   ASSERT_EQ(parsed.request.tests.size(), 1u);
   EXPECT_EQ(parsed.request.tests[0].name, "two");
-  ASSERT_EQ(parsed.request.faults.size(), 1u);
-  EXPECT_EQ(parsed.request.faults[0].index, (Hash128{1, 2}));
+  ASSERT_EQ(parsed.request.own_as<ReplayRequest>().faults.size(), 1u);
+  EXPECT_EQ(parsed.request.own_as<ReplayRequest>().faults[0].index, (Hash128{1, 2}));
   EXPECT_EQ(parsed.request.config.index_parts, kIndexAll & ~kIndexPayload);
   EXPECT_EQ(parsed.request.ports, (PortMap{{"users", 21034}}));
   EXPECT_EQ(parsed.request.config.bounds.hang_limit, std::chrono::milliseconds(6000));

@@ -1,4 +1,4 @@
-#include "daemon/session/watched_calls.h"
+#include "daemon/verbs/trace/watched_calls.h"
 
 #include <gtest/gtest.h>
 

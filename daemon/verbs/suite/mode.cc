@@ -10,13 +10,13 @@
 #include "daemon/report/unknown_cause.h"
 #include "daemon/retries/aftermath.h"
 #include "daemon/session/absent_services.h"
-#include "daemon/session/mode.h"
-#include "daemon/session/suite_cases.h"
-#include "daemon/session/suite_counterexamples.h"
-#include "daemon/session/suite_planning.h"
-#include "daemon/session/suite_sites.h"
-#include "daemon/session/suite_tester.h"
 #include "daemon/suite/runner.h"
+#include "daemon/verbs/suite/cases.h"
+#include "daemon/verbs/suite/counterexamples.h"
+#include "daemon/verbs/suite/planning.h"
+#include "daemon/verbs/suite/request.h"
+#include "daemon/verbs/suite/sites.h"
+#include "daemon/verbs/suite/tester.h"
 
 namespace filibuster {
 namespace {
@@ -46,7 +46,8 @@ std::string headline(const ClusterRow& row, const FaultRow& first) {
 
 class SuiteMode final : public Mode {
  public:
-  explicit SuiteMode(const SessionRequest& request) : request_(request) {
+  explicit SuiteMode(const SessionRequest& request)
+      : request_(request), own_(request.own_as<SuiteRequest>()) {
     for (const SurfaceRule& rule : request.config.retries.surfaces_as)
       memory_.surfaces.give(rule.fault, rule.type);
   }
@@ -122,7 +123,7 @@ class SuiteMode final : public Mode {
       plan();
       round_ = is_bounded() ? Round::kFirstFaults : Round::kFaults;
       memory_.faults.begin(results_.faults.size());
-      return !request_.suite.estimate && !results_.faults.empty();
+      return !own_.estimate && !results_.faults.empty();
     }
     if (round_ == Round::kFirstFaults) {
       round_ = Round::kFaults;
@@ -160,7 +161,7 @@ class SuiteMode final : public Mode {
       out.no_conclusion |= row.execution == 0 && row.skipped.starts_with("no conclusion");
     out.no_conclusion |= !plan_error_.empty();
     // 'Nothing found' would be a lie where nothing was tried, and an estimate of nothing is no plan.
-    if (request_.suite.estimate) {
+    if (own_.estimate) {
       out.no_conclusion |= results_.faults.empty();
     } else {
       out.no_conclusion |=
@@ -226,7 +227,7 @@ class SuiteMode final : public Mode {
     const auto kept = read_file(sites_file());
     const auto earlier = parse_sites(kept.ok() ? kept.value() : "");
     const SuitePlanning planned =
-        plan_suite(request_.suite, request_.config.fast_timeouts, earlier, &results_);
+        plan_suite(own_, request_.config.fast_timeouts, earlier, &results_);
     plan_error_ = planned.error;
     if (!plan_error_.empty()) results_.notes.push_back(plan_error_);
     for (size_t i = 0; i < results_.faults.size(); ++i)
@@ -237,15 +238,14 @@ class SuiteMode final : public Mode {
     memory_.has_reset_forms =
         std::any_of(policies_.begin(), policies_.end(),
                     [](const retries::Policy& one) { return one.name == kBuiltInPolicies[0]; });
-    if (!request_.suite.estimate && !results_.faults.empty()) note_lifted_limits();
-    if (request_.suite.estimate && results_.faults.empty() && plan_error_.empty())
+    if (!own_.estimate && !results_.faults.empty()) note_lifted_limits();
+    if (own_.estimate && results_.faults.empty() && plan_error_.empty())
       results_.notes.push_back(
           "there is nothing to do: no call of any test gets a fault (the reasons are those of the tests that were left out, and of the call sites without "
           "faults)");
-    if (request_.suite.write_plan.empty()) return;
-    if (auto written = write_file(request_.suite.write_plan, retries::to_json(planned.file));
-        written) {
-      results_.plan_file = request_.suite.write_plan;
+    if (own_.write_plan.empty()) return;
+    if (auto written = write_file(own_.write_plan, retries::to_json(planned.file)); written) {
+      results_.plan_file = own_.write_plan;
     } else {
       plan_error_ = "the plan was not written: " + written.error().message;
       results_.notes.push_back(plan_error_);
@@ -372,6 +372,7 @@ class SuiteMode final : public Mode {
   }
 
   const SessionRequest& request_;
+  const SuiteRequest& own_;
   const Clock::time_point began_ = Clock::now();
   std::optional<Clock::time_point> replays_end_;
   Round round_ = Round::kReference;

@@ -2,7 +2,7 @@
 #include "daemon/explore/single_execution.h"
 #include "daemon/report/json.h"
 #include "daemon/report/text.h"
-#include "daemon/session/mode.h"
+#include "daemon/verbs/trace/request.h"
 
 namespace filibuster {
 namespace {
@@ -25,7 +25,8 @@ class TraceMode final : public Mode {
     std::string out;
     for (const TestReport& test : report.tests) {
       out += (request_.tests.size() > 1 ? test.test + ":\n" : "") +
-             trace_text(test.reference, request_.representation, request_.config.index_parts);
+             trace_text(test.reference, request_.own_as<TraceRequest>().representation,
+                        request_.config.index_parts);
       for (const Finding& finding : test.findings) {
         const Execution& traced = finding.minimal_execution;
         out += "\nthe test failed: " + traced.detail + "\n" + traced.output + "\n";

@@ -1,4 +1,4 @@
-#include "daemon/session/suite_counterexamples.h"
+#include "daemon/verbs/suite/counterexamples.h"
 
 #include <map>
 #include <mutex>

@@ -9,7 +9,8 @@
 #include "daemon/retries/plan_file.h"
 #include "daemon/retries/policies.h"
 #include "daemon/retries/suite_results.h"
-#include "daemon/session/suite_tester.h"
+#include "daemon/verbs/suite/request.h"
+#include "daemon/verbs/suite/tester.h"
 
 namespace filibuster {
 
@@ -21,7 +22,7 @@ struct SuitePlanning {
 
 // Fills `metrics`, `faults`, `untried`, and what belongs to the estimate, from `results->tests`. `known`: call sites of
 // which earlier executions have shown something. `elapsed`: silences are over at once where a hook sees the wait.
-SuitePlanning plan_suite(const SuiteOptions& options, bool elapsed,
+SuitePlanning plan_suite(const SuiteRequest& options, bool elapsed,
                          const std::map<std::string, SiteKnowledge>& known,
                          retries::SuiteResults* results);
 

@@ -1,4 +1,4 @@
-#include "daemon/session/suite_sites.h"
+#include "daemon/verbs/suite/sites.h"
 
 #include <algorithm>
 #include <tuple>

@@ -1,4 +1,4 @@
-#include "daemon/session/suite_planning.h"
+#include "daemon/verbs/suite/planning.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -97,7 +97,7 @@ void check_plan(SuiteResults* results) {
 
 }  // namespace
 
-SuitePlanning plan_suite(const SuiteOptions& options, bool elapsed,
+SuitePlanning plan_suite(const SuiteRequest& options, bool elapsed,
                          const std::map<std::string, SiteKnowledge>& known, SuiteResults* results) {
   SuitePlanning out;
   out.policies = options.policies;

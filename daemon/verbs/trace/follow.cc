@@ -8,8 +8,8 @@
 #include "daemon/observe/rpc_row.h"
 #include "daemon/report/json.h"
 #include "daemon/report/text.h"
-#include "daemon/session/mode.h"
-#include "daemon/session/watched_calls.h"
+#include "daemon/verbs/trace/request.h"
+#include "daemon/verbs/trace/watched_calls.h"
 
 namespace filibuster {
 namespace {

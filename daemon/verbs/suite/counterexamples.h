@@ -6,7 +6,7 @@
 #include <string>
 
 #include "daemon/retries/suite_results.h"
-#include "daemon/session/suite_tester.h"
+#include "daemon/verbs/suite/tester.h"
 
 namespace filibuster {
 

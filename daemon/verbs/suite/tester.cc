@@ -1,5 +1,5 @@
 // The reference executions of a test: does it pass, and by itself; what does it call; what gets faults.
-#include "daemon/session/suite_tester.h"
+#include "daemon/verbs/suite/tester.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

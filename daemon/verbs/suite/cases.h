@@ -9,7 +9,7 @@
 #include "daemon/explore/case_source.h"
 #include "daemon/retries/policies.h"
 #include "daemon/retries/suite_results.h"
-#include "daemon/session/suite_tester.h"
+#include "daemon/verbs/suite/tester.h"
 
 namespace filibuster {
 

@@ -1,8 +1,8 @@
 // `filibuster lint`: what the calls of every test show, and probes.
 #include <algorithm>
 
-#include "daemon/session/linter.h"
-#include "daemon/session/mode.h"
+#include "daemon/verbs/lint/linter.h"
+#include "daemon/verbs/lint/request.h"
 
 namespace filibuster {
 namespace {
@@ -12,7 +12,8 @@ class LintMode final : public Mode {
   explicit LintMode(const SessionRequest& request) : request_(request) {}
 
   Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override {
-    Linting linting = Linter(session, lane, test, request_.lint, &memory_).lint();
+    Linting linting =
+        Linter(session, lane, test, request_.own_as<LintRequest>().options, &memory_).lint();
     Exploration out;
     out.report.test = test.name;
     out.report.counts.executed = linting.result.rpcs > 0 ? 1 : 0;

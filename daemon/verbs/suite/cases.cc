@@ -1,4 +1,4 @@
-#include "daemon/session/suite_cases.h"
+#include "daemon/verbs/suite/cases.h"
 
 #include <algorithm>
 #include <mutex>

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "daemon/session/suite_tester.h"
+#include "daemon/verbs/suite/tester.h"
 
 namespace filibuster {
 

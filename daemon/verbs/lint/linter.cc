@@ -1,4 +1,4 @@
-#include "daemon/session/linter.h"
+#include "daemon/verbs/lint/linter.h"
 
 #include <algorithm>
 #include <filesystem>

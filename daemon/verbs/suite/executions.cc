@@ -8,8 +8,8 @@
 #include "daemon/observe/observation.h"
 #include "daemon/observe/rule_advice.h"
 #include "daemon/retries/policies.h"
-#include "daemon/session/suite_tester.h"
 #include "daemon/suite/runner.h"
+#include "daemon/verbs/suite/tester.h"
 
 namespace filibuster {
 namespace {

@@ -6,16 +6,17 @@
 #include "daemon/process/session_lane.h"
 #include "daemon/report/json.h"
 #include "daemon/retries/oracles.h"
-#include "daemon/session/mode.h"
 #include "daemon/suite/junit_xml.h"
 #include "daemon/suite/runner.h"
+#include "daemon/verbs/replay/request.h"
 
 namespace filibuster {
 namespace {
 
 class ReplayMode final : public Mode {
  public:
-  explicit ReplayMode(const SessionRequest& request) : request_(request) {}
+  explicit ReplayMode(const SessionRequest& request)
+      : request_(request), own_(request.own_as<ReplayRequest>()) {}
 
   const char* meaning_of_moved_port() const override {
     return "; if requests or answers carry the port, the calls to be faulted may not be found: "
@@ -25,10 +26,10 @@ class ReplayMode final : public Mode {
   std::optional<LanePorts::Keep> keeps_ports() const override { return std::nullopt; }
 
   Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override {
-    Exploration out = run_single_execution(session, lane, test, request_.faults);
-    if (request_.found_as == oracle_name(retries::Oracle::kPossibleSilentViolation))
+    Exploration out = run_single_execution(session, lane, test, own_.faults);
+    if (own_.found_as == oracle_name(retries::Oracle::kPossibleSilentViolation))
       look_for_repetition(&out);
-    if (request_.found_as == oracle_name(retries::Oracle::kProcessDied)) look_for_death(test, &out);
+    if (own_.found_as == oracle_name(retries::Oracle::kProcessDied)) look_for_death(test, &out);
     return out;
   }
 
@@ -56,7 +57,7 @@ class ReplayMode final : public Mode {
                       "explore again.\n");
       }
       if (test.findings.empty() && test.skipped.empty()) {
-        out += "not reproduced: the test passed under " + to_line(request_.faults) + "\n";
+        out += "not reproduced: the test passed under " + to_line(own_.faults) + "\n";
       }
     }
     return out;
@@ -103,15 +104,16 @@ class ReplayMode final : public Mode {
   void add_finding(const std::string& detail, Exploration* out) const {
     TestReport& report = out->report;
     Finding finding;
-    finding.minimal = request_.faults;
+    finding.minimal = own_.faults;
     finding.minimal_execution.test = report.test;
-    finding.minimal_execution.faults = request_.faults;
+    finding.minimal_execution.faults = own_.faults;
     finding.minimal_execution.verdict = Verdict::kPassed;
     finding.minimal_execution.detail = detail;
     report.findings.push_back(std::move(finding));
   }
 
   const SessionRequest& request_;
+  const ReplayRequest& own_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "daemon/api/replayed_commands.h"
+#include "daemon/verbs/replay/replayed_commands.h"
 
 #include <nlohmann/json.hpp>
 

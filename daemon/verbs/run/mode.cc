@@ -4,7 +4,7 @@
 #include "daemon/explore/explorer.h"
 #include "daemon/report/finding_text.h"
 #include "daemon/report/text.h"
-#include "daemon/session/mode.h"
+#include "daemon/verbs/run/request.h"
 
 namespace filibuster {
 namespace {
@@ -59,7 +59,7 @@ class RunMode final : public Mode {
     if (!end.stopped && !end.failed) out.no_conclusion = note_what_was_not_tested(report);
     // Nor is 'nothing found' true if an execution had no conclusion, or an RPC could not be tested.
     report->allow_untested = request_.allow_untested;
-    report->profile = request_.profile;
+    report->profile = request_.own_as<RunRequest>().profile;
     for (const TestReport& test : report->tests) {
       out.no_conclusion |= test.counts.abandoned > 0;
       // What a state that has built up hides was not tested, whatever the executions after it say.
