@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/fault/reason_phrases.h"
 #include "core/text/ascii.h"
 
 namespace filibuster::retries {
@@ -130,25 +131,6 @@ bool is_of(const AnswerTemplate& row, const ServiceSigns& signs) {
   return has_sign(row, signs);
 }
 
-std::string_view title_of(uint16_t status) {
-  switch (status) {
-    case 408:
-      return "Request Timeout";
-    case 429:
-      return "Too Many Requests";
-    case 500:
-      return "Internal Server Error";
-    case 502:
-      return "Bad Gateway";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    default:
-      return "Error";
-  }
-}
-
 void fill_in(std::string* text, std::string_view name, std::string_view value) {
   for (size_t at = text->find(name); at != std::string::npos; at = text->find(name, at))
     text->replace(at, name.size(), value);
@@ -178,7 +160,8 @@ FaultSpec as_row_says(const FaultSpec& outcome, const AnswerTemplate* row) {
   }
   out.body = row->body;
   fill_in(&out.body, "{status}", std::to_string(outcome.status));
-  fill_in(&out.body, "{title}", title_of(outcome.status));
+  const std::string_view title = reason_phrase(outcome.status);
+  fill_in(&out.body, "{title}", title.empty() ? "Error" : title);
   out.headers.emplace_back("Content-Type", row->content_type);
   std::string_view lines = row->headers;
   while (!lines.empty()) {

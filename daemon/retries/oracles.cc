@@ -1,7 +1,9 @@
 #include "daemon/retries/oracles.h"
 
 #include <algorithm>
+#include <charconv>
 
+#include "core/fault/reason_phrases.h"
 #include "daemon/model/call_name.h"
 #include "daemon/retries/effects.h"
 
@@ -64,25 +66,48 @@ std::string without_quotes(const suite::Raised& raised, const std::vector<std::s
   return out;
 }
 
-// Why the exception is consistent with an injected outcome; "": it is not.
-std::string why_consistent(const suite::Raised& raised, const FaultedTest& test,
-                           const SurfacesAs& surfaces, const OracleOptions& options) {
+// "ServiceUnavailable" of "ServiceUnavailableException", "Service Unavailable" and "ServiceUnavailableError".
+std::string bare_name(std::string_view name) {
+  for (const std::string_view ending : {"Exception", "Error"}) {
+    if (name.size() > ending.size() && name.ends_with(ending)) name.remove_suffix(ending.size());
+  }
+  std::string out(name);
+  std::erase(out, ' ');
+  return out;
+}
+
+// By what the exception's type or message names an injected status or error code; "": by nothing.
+std::string named_fault(const suite::Raised& raised, const FaultedTest& test) {
   const std::string said = without_quotes(raised, test.error_bodies);
+  const std::string type = bare_name(suite::short_type(raised.type));
   for (const std::string& outcome : test.outcomes) {
-    if (surfaces.has(outcome, raised.type) && came_from(raised, test.call_site, options))
-      return raised.type + " is what " + outcome + " surfaces as";
     const std::string_view seen = as_seen(outcome);
-    if (seen.starts_with("status:") && has_number(said, seen.substr(7)))
-      return raised.type + " names the injected status " + std::string(seen.substr(7));
+    if (seen.starts_with("status:")) {
+      const std::string_view status = seen.substr(7);
+      uint16_t number = 0;
+      std::from_chars(status.data(), status.data() + status.size(), number);
+      const std::string_view reason = reason_phrase(number);
+      if (has_number(said, status) || (!reason.empty() && bare_name(reason) == type))
+        return raised.type + " names the injected status " + std::string(status);
+    }
     if (seen.starts_with("grpc:") && raised.message.find(seen.substr(5)) != std::string::npos)
       return raised.type + " names the injected status " + std::string(seen.substr(5));
   }
   for (const std::string& code : test.error_codes) {
-    if (!code.empty() &&
-        (said.find(code) != std::string::npos || suite::short_type(raised.type) == code))
+    if (!code.empty() && (said.find(code) != std::string::npos || bare_name(code) == type))
       return raised.type + " names the injected error " + code;
   }
   return "";
+}
+
+// Why the exception is consistent with an injected outcome; "": it is not.
+std::string why_consistent(const suite::Raised& raised, const FaultedTest& test,
+                           const SurfacesAs& surfaces, const OracleOptions& options) {
+  for (const std::string& outcome : test.outcomes) {
+    if (surfaces.has(outcome, raised.type) && came_from(raised, test.call_site, options))
+      return raised.type + " is what " + outcome + " surfaces as";
+  }
+  return named_fault(raised, test);
 }
 
 std::string call_text(const RpcRecord& rpc) {
@@ -168,9 +193,11 @@ void judge_failure(const FaultedTest& test, const ExecutionRecord& record, const
                     " was answered " + ending_name(*refusal);
     return;
   }
-  // Without frames, an exception is about the newest error that the application was told of.
+  // Without frames, an exception is about the error that it names, else about the newest that the application was told of.
   if (later != nullptr && has_own_frames(last, options))
     later = is_later(about, record, group) ? about : nullptr;
+  else if (!named_fault(last, test).empty())
+    later = nullptr;
   if (later != nullptr) {
     out->oracle = Oracle::kInconsistentException;
     out->evidence = last.type + " is about a later call: " + call_text(*later) + " was answered " +

@@ -66,8 +66,11 @@ std::string cluster_text(const SuiteResults& results, const ClusterRow& row) {
   if (!seen.empty()) out += ", of which came: " + seen;
   out += "\n";
   if (!first.grouped_by.empty())
-    out += "   attempts      one call by " + first.grouped_by + "; retried by the " +
-           first.retried_by + "\n";
+    out += "   attempts      one call by " + first.grouped_by + "; " +
+           (first.retried_by == retried_by_name(RetriedBy::kUnknown)
+                ? "who retried is not known (a loop around one place)"
+                : "retried by the " + first.retried_by) +
+           "\n";
   if (!first.library_says.empty()) out += "                 " + first.library_says + "\n";
   for (size_t i = 0; i < first.calls.size(); ++i)
     out += (i == 0 ? "   calls         " : "                 ") + redact(first.calls[i]) + "\n";

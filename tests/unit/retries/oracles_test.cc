@@ -236,6 +236,24 @@ TEST(Taxonomy, AnotherFailureAfterACallThatFailedIsAStateDivergence) {
   EXPECT_EQ(labelled(fails_by({raised("KeyError", {"shop.py:9 (put)"})}), {}), Taxonomy::kNone);
 }
 
+TEST(Oracles, AnExceptionThatNamesTheInjectedErrorIsAboutItAlsoBeforeALaterRefusal) {
+  const ExecutionRecord cleaned_up = record(
+      {attempt(rpc("POST", "/create"), 1, "status:503"), answered(rpc("POST", "/drop"), 400)});
+  const auto oracle = [&](const char* type, std::vector<std::string> frames) {
+    FaultedTest test = fails_by({raised(type, std::move(frames))}, {"status:503"});
+    test.error_codes = {"ServiceUnavailableException"};
+    test.call_site = "shop.py:3 (pay)";
+    test.group = 0;
+    return judged(test, cleaned_up).oracle;
+  };
+  for (const char* const type :
+       {"ServiceUnavailableException", "shop.ServiceUnavailable", "ServiceUnavailableError"})
+    EXPECT_EQ(oracle(type, {}), Oracle::kConsistentException) << type;
+  EXPECT_EQ(oracle("ReadTimeout", {}), Oracle::kInconsistentException)
+      << "it is about what came later";
+  EXPECT_EQ(oracle("UnavailableError", {"shop.py:3 (pay)"}), Oracle::kInconsistentException);
+}
+
 TEST(Oracles, ATestThatExpectsTheServersOwnErrorSaysThatItGotTheInjectedOne) {
   SurfacesAs surfaces;
   surfaces.give("status:503", "store.Busy");
