@@ -13,7 +13,7 @@
 #include "daemon/model/caller.h"
 #include "daemon/model/environment_error.h"
 #include "daemon/process/preflight.h"
-#include "daemon/suite/junit_xml.h"
+#include "daemon/suite/results.h"
 
 namespace filibuster {
 namespace {
@@ -32,7 +32,7 @@ constexpr int kHookLines = 20;
 std::string why_not_run(const std::string& junit_xml) {
   const auto text = junit_xml.empty() ? Result<std::string>("") : read_file(junit_xml);
   if (!text || text->empty()) return "";
-  const auto cases = suite::parse_junit(text.value());
+  const auto cases = suite::parse_results(text.value());
   if (!cases) return "";
   std::string why = "its runner ran no test of this name";
   for (const suite::JunitCase& one : cases.value()) {
@@ -288,7 +288,7 @@ std::string ExecutionRunner::output() const {
   const auto xml = test_->junit_xml.empty() ? Result<std::string>("") : read_file(test_->junit_xml);
   if (!xml || xml->empty()) return out;
   // Some runners write what failed into their results alone.
-  const auto cases = suite::parse_junit(xml.value());
+  const auto cases = suite::parse_results(xml.value());
   const std::string failed = cases ? suite::failed_cases_text(cases.value(), out) : "";
   return failed.empty() || out.empty() || out.ends_with('\n') ? out + failed : out + "\n" + failed;
 }

@@ -1,5 +1,5 @@
 // JUnit XML: what a test runner says of each test that it ran. The format has no standard. This reads
-// what pytest, GoogleTest, mocha (xunit), jest-junit, Node and JUnit's console launcher write.
+// what pytest, GoogleTest, mocha (xunit), Node and JUnit's console launcher write.
 #pragma once
 
 #include <cstdint>

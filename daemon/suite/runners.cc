@@ -198,11 +198,7 @@ std::string run_jest(const Suite& suite, const SuiteTest& test, const std::strin
                               shell_word(test.file) +
                               " --testNamePattern=" + shell_word(exact_pattern(test.id)) +
                               unless_chosen(suite, "--testTimeout", " --testTimeout=3600000");
-  // The package jest-junit writes the XML. Without it, the exit code is the only result.
-  return watch_node(xml) +
-         "if [ -e node_modules/jest-junit ]; then JEST_JUNIT_OUTPUT_FILE=" + shell_word(xml) +
-         " exec " + program + " --reporters=default --reporters=jest-junit; else exec " + program +
-         "; fi";
+  return watch_node(xml) + "exec " + program + " --json --outputFile=" + shell_word(xml);
 }
 
 // --- mocha ----------------------------------------------------------------------------------------

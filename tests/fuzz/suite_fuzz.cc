@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "daemon/suite/junit_xml.h"
+#include "daemon/suite/results.h"
 #include "daemon/suite/runner.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data + 1), size - 1);
   const size_t choice = data[0] % (kRunners.size() + 2);
   if (choice == kRunners.size()) {
-    (void)filibuster::suite::parse_junit(text);
+    (void)filibuster::suite::parse_results(text);
   } else if (choice > kRunners.size()) {
     (void)filibuster::suite::find_runner("junit")->parse(text, "/srv/shop");
   } else {

@@ -6,7 +6,7 @@
 #include "daemon/process/session_lane.h"
 #include "daemon/report/json.h"
 #include "daemon/retries/oracles.h"
-#include "daemon/suite/junit_xml.h"
+#include "daemon/suite/results.h"
 #include "daemon/suite/runner.h"
 #include "daemon/verbs/replay/request.h"
 
@@ -95,7 +95,7 @@ class ReplayMode final : public Mode {
           out);
     }
     const auto results = read_file(test.junit_xml);
-    const auto cases = results ? suite::parse_junit(results.value())
+    const auto cases = results ? suite::parse_results(results.value())
                                : Result<std::vector<suite::JunitCase>>(results.error());
     if (!cases || cases->empty())
       add_finding("the runner ended without a result, although it says success", out);

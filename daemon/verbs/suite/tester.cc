@@ -17,7 +17,7 @@
 #include "daemon/retries/effects.h"
 #include "daemon/retries/expected_errors.h"
 #include "daemon/retries/policies.h"
-#include "daemon/suite/junit_xml.h"
+#include "daemon/suite/results.h"
 #include "daemon/suite/runner.h"
 
 namespace filibuster {
@@ -159,7 +159,7 @@ std::set<std::string> SuiteTester::written_cases() const {
       test_.junit_xml.empty() ? Result<std::string>(Error{}) : read_file(test_.junit_xml);
   std::set<std::string> out;
   if (!text) return out;
-  const auto cases = suite::parse_junit(text.value());
+  const auto cases = suite::parse_results(text.value());
   if (!cases) return out;
   for (const suite::JunitCase& one : cases.value()) out.insert(one.name);
   return out;
@@ -324,7 +324,7 @@ suite::Failure SuiteTester::failure_of(const Attempt& attempt, bool* wrote) cons
   *wrote = test_.junit_xml.empty();
   if (test_.junit_xml.empty()) return suite::read_failure(attempt.output);
   const auto text = read_file(test_.junit_xml);
-  const auto cases = text.ok() ? suite::parse_junit(text.value())
+  const auto cases = text.ok() ? suite::parse_results(text.value())
                                : Result<std::vector<suite::JunitCase>>(text.error());
   if (cases.ok()) {
     for (const suite::JunitCase& one : cases.value()) {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/suite/junit_xml.h"
+#include "daemon/suite/results.h"
 #include "daemon/suite/runner.h"
 #include "tests/unit/temporary_folder.h"
 
@@ -167,6 +167,29 @@ TEST(JunitXml, WhatRunnersWrite) {
       told(
           R"(<testsuite><testcase name="c"><failure message="first"/><error message="second"/></testcase></testsuite>)"),
       ".c F first|\n");
+}
+
+TEST(Results, OfJestAreItsJson) {
+  const auto cases = parse_results(R"({"success": false, "testResults": [
+    {"name": "/srv/a.test.js", "status": "failed", "assertionResults": [
+      {"fullName": "shop pays", "status": "failed", "failureMessages": ["Error: \u001b[2mexpect(\u001b[22mtotal)\n    at /srv/a.test.js:3:1", "second"]},
+      {"fullName": "shop lists", "status": "passed", "failureMessages": []},
+      {"fullName": "shop waits", "status": "pending", "failureMessages": []}]},
+    {"name": "/srv/b.test.js", "status": "failed", "message": "Cannot find module 'x'", "assertionResults": []}]})");
+  ASSERT_TRUE(cases.ok()) << cases.error().message;
+  ASSERT_EQ(cases->size(), 4u);
+  EXPECT_EQ(cases.value()[0].result, CaseResult::kFailed);
+  EXPECT_EQ(cases.value()[0].message, "Error: expect(total)");
+  EXPECT_EQ(cases.value()[0].stack, "Error: expect(total)\n    at /srv/a.test.js:3:1");
+  EXPECT_EQ(cases.value()[1].result, CaseResult::kPassed);
+  EXPECT_EQ(cases.value()[2].result, CaseResult::kSkipped);
+  EXPECT_EQ(cases.value()[3].name, "/srv/b.test.js");
+  EXPECT_EQ(cases.value()[3].message, "Cannot find module 'x'");
+  for (const char* const broken : {"{", "{}", "{\"testResults\": 1, \"a\": ", "", "x"})
+    EXPECT_FALSE(parse_results(broken).ok()) << broken;
+  EXPECT_TRUE(
+      parse_results(R"({"testResults": [1, {"assertionResults": [2, {"status": 3}]}]})").ok());
+  EXPECT_EQ(parse_results("<testsuite><testcase name='t'/></testsuite>")->size(), 1u);
 }
 
 TEST(JunitXml, WhatIsNone) {
