@@ -65,6 +65,7 @@ const turns = (next) => async (path) => { await new Promise((go) => setImmediate
 const handler = ticks(turns(promised));
 exports.send = (path) => handler(path);
 exports.sendBack = (path, done) => process.nextTick(() => setTimeout(() => setImmediate(request, path, done), 1));
+exports.sendFromBelow = (path) => { const down = (n) => (n > 0 ? down(n - 1) : promised(path)); return down(100); };
 exports.readAndSend = (path, done) => fs.readFile(__filename, () => request(path, done));
 exports.resolveAndSend = (path, done) => dns.lookup('localhost', () => request(path, done));
 '''
@@ -83,6 +84,7 @@ exports.initAsync = async () => {
 exports.forms = {
   returned: () => sdk.send('/returned'),                                        // returned
   nested: () => { const inner = () => sdk.send('/nested'); return inner(); },   // nested
+  deep: () => sdk.sendFromBelow('/deep'),                                       // deep
   awaited: async () => { await sdk.send('/awaited'); },                         // awaited
   after: async () => { await null; return sdk.send('/after'); },                // after
   then: () => Promise.resolve().then(() => sdk.send('/then')),                  // then
@@ -111,7 +113,7 @@ it('forms', async () => {
     await (form.length > 0 ? new Promise((ok) => form(ok)) : form());
 });
 '''
-NODE_FORMS = ["returned", "nested", "awaited", "after", "then", "handed", "caught", "called", "read", "resolved", "promisified", "timed", "all"]
+NODE_FORMS = ["returned", "nested", "deep", "awaited", "after", "then", "handed", "caught", "called", "read", "resolved", "promisified", "timed", "all"]
 
 
 @pytest.fixture

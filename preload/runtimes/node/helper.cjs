@@ -32,6 +32,8 @@ if (library !== undefined) {
   const { fileURLToPath } = require('url');
   const FIELD = 'x-filibuster';
   const MAX_FRAMES = 64;
+  // The AWS SDK v2 has about 80 of its own below the program's. So deep is looked where none of the program is among the first.
+  const DEEPEST = 512;
   const MAX_SITES = 8192;
 
   // The store is {context, site, entry, connecting}. `context` is a text as in addon.cc. `site` is the call that
@@ -118,16 +120,15 @@ if (library !== undefined) {
   const isNode = (file) => file.startsWith('node:');
   const isNone = () => false;
 
-  // The frames of the call stack now, innermost first.
-  const framesNow = () => {
+  const framesOf = (most) => {
     const limit = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit');
     const prepare = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
     const holder = {};
     let frames;
     try {
-      Error.stackTraceLimit = MAX_FRAMES;
+      Error.stackTraceLimit = most;
       Error.prepareStackTrace = structured;
-      Error.captureStackTrace(holder, framesNow);
+      Error.captureStackTrace(holder, framesOf);
       frames = holder.stack;
     } finally {
       if (limit === undefined) delete Error.stackTraceLimit;
@@ -136,6 +137,14 @@ if (library !== undefined) {
       else Object.defineProperty(Error, 'prepareStackTrace', prepare);
     }
     return Array.isArray(frames) ? frames : [];
+  };
+
+  // The frames of the call stack now, innermost first: at most MAX_FRAMES of libraries, and then those from the program's on.
+  const framesNow = () => {
+    const frames = framesOf(MAX_FRAMES);
+    if (frames.length < MAX_FRAMES || frames.some(isProgram)) return frames;
+    const all = framesOf(DEEPEST), at = all.findIndex(isProgram);
+    return at < 0 ? frames : frames.concat(all.slice(at, at + MAX_FRAMES));
   };
 
   const siteOf = (text) => {
