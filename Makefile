@@ -107,7 +107,7 @@ $(BUILD)/obj/preload/%.o: $(UNITED_SRC)/preload/%.cc preload/os/old_glibc.h
 	@mkdir -p $(@D)
 	$(compile_preload)
 # Contains the helper as it stands (.incbin).
-$(BUILD)/obj/preload/runtimes/cpython/helper.o: preload/runtimes/cpython/helper.py
+$(BUILD)/obj/preload/runtimes/cpython/helper.o: $(addprefix preload/runtimes/cpython/,helper.py helper_grpc.py helper_install.py)
 $(BUILD)/obj/preload/runtimes/ruby/helper.o: preload/runtimes/ruby/helper.rb
 $(BUILD)/obj/preload/runtimes/cpython/leave.o: preload/runtimes/cpython/leave.py
 $(call objects,$(filter preload/runtimes/jvm/% preload/tls/jvm/% preload/hooks/jvm.cc,$(PRELOAD_SRC))): CPPFLAGS += -isystem $(JDK)/include -isystem $(JDK)/include/linux

@@ -16,7 +16,7 @@
 #include "preload/session/state.h"
 #include "preload/stream/registry.h"
 
-// helper.py as a text that ends with a zero. (The Makefile knows that this file contains it.)
+// helper.py and its further parts, one text that ends with a zero. (The Makefile knows that this file contains them.)
 __asm__(R"(
     .section .rodata
     .globl filibuster_python_helper
@@ -24,6 +24,8 @@ __asm__(R"(
     .type filibuster_python_helper, @object
 filibuster_python_helper:
     .incbin "preload/runtimes/cpython/helper.py"
+    .incbin "preload/runtimes/cpython/helper_grpc.py"
+    .incbin "preload/runtimes/cpython/helper_install.py"
     .byte 0
     .size filibuster_python_helper, .-filibuster_python_helper
     .previous
