@@ -213,6 +213,18 @@ std::vector<RetryGroup> group_attempts(const ExecutionRecord& record) {
   return std::move(groups.all);
 }
 
+bool backs_off(const ExecutionRecord& record, const RetryGroup& group) {
+  constexpr size_t kLeastAttempts = 4;
+  constexpr uint64_t kGrows = 4;
+  const size_t count = group.rpcs.size();
+  if (count < kLeastAttempts) return false;
+  const auto pause = [&](size_t before) {
+    return record.rpcs[group.rpcs[before]].issued_ns -
+           record.rpcs[group.rpcs[before - 1]].issued_ns;
+  };
+  return pause(count - 1) > kGrows * pause(1);
+}
+
 bool is_unsafe_mutation(const RpcRecord& rpc, const std::vector<MutationRule>& rules) {
   for (const MutationRule& rule : rules) {
     if (rule_matches(rule, rpc)) return !rule.idempotent;

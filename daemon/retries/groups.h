@@ -54,6 +54,9 @@ bool is_library_frame(std::string_view frame);
 // In Node a function that was left by `await` once is "(async put)", and "(put)" before: both are this one.
 std::string without_async(std::string frame);
 
+// Does the client wait longer and longer between its attempts? Such a client may have ended its plan only after the limit of the test.
+bool backs_off(const ExecutionRecord& record, const RetryGroup& group);
+
 using filibuster::MutationRule;
 // The first rule that matches decides.
 bool is_unsafe_mutation(const RpcRecord& rpc, const std::vector<MutationRule>& rules);

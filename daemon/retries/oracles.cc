@@ -218,6 +218,10 @@ void judge_failure(const FaultedTest& test, const ExecutionRecord& record, const
   if (own != nullptr && is_test_frame(*own, options)) {
     out->oracle = Oracle::kTestCode;
     out->evidence = last.type + " was raised in the test's own code, at " + *own;
+    if (out->repeated.empty()) return;
+    // What the test has made of it may be its own mistake, and what the server did twice is not.
+    out->oracle = Oracle::kPossibleSilentViolation;
+    out->evidence += "; before that " + repetition_text(record, out->repeated.front());
     return;
   }
   out->oracle = Oracle::kInconsistentException;

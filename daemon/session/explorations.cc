@@ -146,7 +146,7 @@ Exploration Explorations::explore(Lane* lane, size_t number) {
     // The tests that are left share the time that is left.
     const size_t at_once = std::max<size_t>(side_by_side_.size(), 1);
     const size_t left = request.tests.size() - number;
-    const size_t rounds = (left + at_once - 1) / at_once;
+    const size_t rounds = options_.mode->shares_time() ? (left + at_once - 1) / at_once : 1;
     const Clock::time_point now = Clock::now();
     running->session->deadline = now + (*options_.end - now) / static_cast<int64_t>(rounds);
   }

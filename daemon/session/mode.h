@@ -57,6 +57,8 @@ class Mode {
   virtual void stopped() {}
   // True: explore() is called also when the time of --max-time is over (SessionContext::deadline has passed then).
   virtual bool keeps_deadline() const { return false; }
+  // True: under --max-time each test gets a part of the time that is left, by how many tests are left.
+  virtual bool shares_time() const { return true; }
   // True: a test is explored by itself, on one lane, so that lanes are not compared; and the lane on which it has to be,
   // if it was explored in an earlier round.
   virtual bool tests_stand_alone() const { return false; }

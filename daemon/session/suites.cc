@@ -57,8 +57,12 @@ class Listing {
     auto tests = parse(text.value(), directory);
     if (!tests) return problem("cannot be read from what lists them: " + tests.error().message);
     if (tests->empty()) return Error{"the suite " + shown(suite_) + " has no tests"};
+    // A runner cannot tell two tests of one name in one file apart, and runs both.
     std::vector<TestConfig> out;
-    for (const suite::SuiteTest& one : tests.value()) out.push_back(make(one));
+    std::set<std::string> names;
+    for (const suite::SuiteTest& one : tests.value()) {
+      if (runner_ == nullptr || names.insert(one.name).second) out.push_back(make(one));
+    }
     return out;
   }
 

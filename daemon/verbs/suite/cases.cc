@@ -24,7 +24,9 @@ Result<std::optional<Case>> SuiteCases::next() {
     if (auto one = options_.tester->plan(*policy, position, &row)) return one;
     ++options_.memory->faults.done;
   }
-  if (auto checked = check_that_it_passes(); !checked) return checked.error();
+  if (options_.is_last || time_over_) {
+    if (auto checked = check_that_it_passes(); !checked) return checked.error();
+  }
   return std::optional<Case>();
 }
 
@@ -32,18 +34,18 @@ Result<Flow> SuiteCases::conclude(const Case& one, CaseOutcome result) {
   FaultRow& row = options_.results->faults[one.id];
   options_.tester->conclude(one, result, &row);
   options_.test->executions += row.tries;
-  if (has_failed(one.id)) unchecked_.push_back(one.id);
-  return checked_ ? Flow::kGoesOn : check_that_it_passes();
+  if (has_failed(one.id)) options_.test->unchecked.push_back(one.id);
+  return options_.test->checked ? Flow::kGoesOn : check_that_it_passes();
 }
 
 Result<Flow> SuiteCases::check_that_it_passes() {
-  if (unchecked_.empty()) return Flow::kGoesOn;
+  if (options_.test->unchecked.empty()) return Flow::kGoesOn;
   auto why = options_.tester->control(options_.test);
   if (!why) return why.error();
   if (options_.tester->stopped()) return Flow::kStopped;
   if (!why->empty()) leave_out_the_rest(why.value());
-  checked_ = true;
-  unchecked_.clear();
+  options_.test->checked = true;
+  options_.test->unchecked.clear();
   return Flow::kGoesOn;
 }
 
@@ -64,7 +66,8 @@ void SuiteCases::leave_out_the_rest(const std::string& why) {
   const std::lock_guard lock(options_.memory->mutex);
   for (const size_t position : options_.test->planned) {
     FaultRow& row = options_.results->faults[position];
-    const bool open = std::find(unchecked_.begin(), unchecked_.end(), position) != unchecked_.end();
+    const bool open =
+        std::ranges::find(options_.test->unchecked, position) != options_.test->unchecked.end();
     if (!open && (row.execution != 0 || !row.skipped.empty())) continue;
     row.execution = 0;
     row.skipped = "its test fails without any fault now, and was left out";

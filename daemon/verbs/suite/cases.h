@@ -1,5 +1,5 @@
 // The planned faults of one test of a suite, in the order of the plan. A failure counts if the test still passes without
-// faults. That is looked at after the first failure, and once more when all faults were tried.
+// faults. That is looked at after the first failure, and once more when all faults were tried (SuiteTest::unchecked).
 #pragma once
 
 #include <functional>
@@ -25,6 +25,7 @@ class SuiteCases final : public CaseSource {
     retries::SuiteResults* results;
     const std::vector<retries::Policy>* policies;
     const std::vector<size_t>* planned;  // of this round, positions in SuiteResults::faults
+    bool is_last;                        // no other round comes to the test
     std::function<bool()> time_is_over;
   };
   explicit SuiteCases(const Options& options) : options_(options) {}
@@ -41,8 +42,7 @@ class SuiteCases final : public CaseSource {
 
   const Options options_;
   size_t at_ = 0;  // in Options::planned
-  bool checked_ = false, left_out_ = false, time_over_ = false;
-  std::vector<size_t> unchecked_;  // failures since the test was last known to pass
+  bool left_out_ = false, time_over_ = false;
 };
 
 }  // namespace filibuster

@@ -76,6 +76,10 @@ bool gave_up_before(const ExecutionRecord& record, Hash128 faulted,
 constexpr char kGaveUp[] =
     "clients gave other calls up before the fault (is the machine too busy for their timeouts?)";
 
+constexpr char kStillTried[] =
+    "no conclusion: the client still tried again, with longer and longer pauses, when the limit of the test was over; a longer "
+    "'timeout' of the test shows what comes of it";
+
 // No race is lost where it stays away, but what is not there gets no fault.
 constexpr char kDidNotCome[] = "the call, which comes in some executions only, did not come";
 
@@ -364,8 +368,13 @@ void SuiteTester::conclude(const Case& one, const CaseOutcome& result, retries::
                                            config_.index_parts));
     return;
   }
-  row->execution = attempt.result.record.execution;
   SuiteEvidence evidence = read(attempt, one);
+  if (evidence.outcome.ending == retries::Ending::kHung && evidence.outcome.group &&
+      retries::backs_off(evidence.record, evidence.groups[*evidence.outcome.group])) {
+    row->skipped = kStillTried;
+    return;
+  }
+  row->execution = attempt.result.record.execution;
   tell_attempts(evidence, row);
   learn(evidence, one.plan.front().fault, row->seconds, row->site);
   const bool passed =

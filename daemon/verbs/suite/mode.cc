@@ -53,6 +53,8 @@ class SuiteMode final : public Mode {
   }
 
   bool tests_stand_alone() const override { return true; }
+  // The call sites share it, by their turns.
+  bool shares_time() const override { return false; }
   // What is planned is named where the time is over, and replays have time of their own.
   bool keeps_deadline() const override { return true; }
 
@@ -82,7 +84,8 @@ class SuiteMode final : public Mode {
       out.report.time_over = true;
       return out;
     }
-    if (round_ != Round::kReplays && time_is_over(*session)) {
+    // Failures of an earlier turn may be unchecked: then the test runs without faults once more.
+    if (round_ != Round::kReplays && time_is_over(*session) && one->unchecked.empty()) {
       out.report.test = test.name;
       out.report.time_over = true;
       for (const size_t at : one->planned) {
@@ -92,7 +95,7 @@ class SuiteMode final : public Mode {
       return out;
     }
     SuiteTester tester(session, lane, test, &memory_);
-    const bool faults = round_ == Round::kFirstFaults || round_ == Round::kFaults;
+    const bool faults = round_ == Round::kTurns || round_ == Round::kFaults;
     const Result<void> done = round_ == Round::kReference ? tester.reference(one)
                               : faults ? run_faults(&tester, session, lane, one, &out)
                                        : run_replays(&tester, session, one);
@@ -121,12 +124,14 @@ class SuiteMode final : public Mode {
   bool begins_another_round() override {
     if (round_ == Round::kReference) {
       plan();
-      round_ = is_bounded() ? Round::kFirstFaults : Round::kFaults;
+      turns_ = turn_ = 0;
+      for (const auto& [name, test] : tests_) turns_ = std::max(turns_, test.turns.size());
+      round_ = turns_ > 0 ? Round::kTurns : Round::kFaults;
       memory_.faults.begin(results_.faults.size());
       return !own_.estimate && !results_.faults.empty();
     }
-    if (round_ == Round::kFirstFaults) {
-      round_ = Round::kFaults;
+    if (round_ == Round::kTurns) {
+      if (++turn_ == turns_) round_ = Round::kFaults;
       return true;
     }
     if (round_ == Round::kReplays) return false;
@@ -195,8 +200,8 @@ class SuiteMode final : public Mode {
   }
 
  private:
-  // kFirstFaults, under --max-time alone: each call site of the suite gets its first fault before any gets its second.
-  enum class Round { kReference, kFirstFaults, kFaults, kReplays };
+  // kTurns, under --max-time alone: each call site of the suite gets its first fault before any gets its second, and so on.
+  enum class Round { kReference, kTurns, kFaults, kReplays };
 
   bool is_bounded() const { return request_.config.bounds.max_time.count() > 0; }
   bool references_are_over() const {
@@ -232,8 +237,16 @@ class SuiteMode final : public Mode {
     if (!plan_error_.empty()) results_.notes.push_back(plan_error_);
     for (size_t i = 0; i < results_.faults.size(); ++i)
       tests_[results_.faults[i].test].planned.push_back(i);
-    for (const size_t at : first_faults(results_))
-      tests_[results_.faults[at].test].first.push_back(at);
+    if (is_bounded()) {
+      const auto turns = turns_of_sites(results_);
+      for (size_t turn = 0; turn < turns.size(); ++turn) {
+        for (const size_t at : turns[turn]) {
+          auto& of_test = tests_[results_.faults[at].test].turns;
+          of_test.resize(std::max(of_test.size(), turn + 1));
+          of_test[turn].push_back(at);
+        }
+      }
+    }
     policies_ = planned.policies;
     memory_.has_reset_forms =
         std::any_of(policies_.begin(), policies_.end(),
@@ -263,11 +276,14 @@ class SuiteMode final : public Mode {
 
   Result<void> run_faults(SuiteTester* tester, SessionContext* session, Lane* lane, SuiteTest* test,
                           Exploration* out) {
-    const std::vector<size_t>& planned =
-        round_ == Round::kFirstFaults ? test->first : test->planned;
+    const bool is_last = round_ == Round::kFaults;
+    static const std::vector<size_t> none;
+    const std::vector<size_t>& planned = is_last                      ? test->planned
+                                         : turn_ < test->turns.size() ? test->turns[turn_]
+                                                                      : none;
     if (planned.empty()) return {};
     if (auto ready = tester->prepare(*test); !ready) return ready;
-    SuiteCases cases({tester, test, &memory_, &results_, &policies_, &planned,
+    SuiteCases cases({tester, test, &memory_, &results_, &policies_, &planned, is_last,
                       [session] { return time_is_over(*session); }});
     const auto done = run_cases(&cases, tester, lane->place().wake_fd);
     out->report.time_over = cases.time_over();
@@ -376,6 +392,7 @@ class SuiteMode final : public Mode {
   const Clock::time_point began_ = Clock::now();
   std::optional<Clock::time_point> replays_end_;
   Round round_ = Round::kReference;
+  size_t turn_ = 0, turns_ = 0;
   SuiteMemory memory_;
   mutable std::mutex mutex_;  // guards the map of tests, and sums of seconds
   std::map<std::string, SuiteTest> tests_;

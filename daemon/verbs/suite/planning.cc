@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "daemon/config/policy_names.h"
+
 namespace filibuster {
 namespace {
 
@@ -151,19 +153,38 @@ SuitePlanning plan_suite(const SuiteRequest& options, bool elapsed,
   return out;
 }
 
-std::vector<size_t> first_faults(const SuiteResults& results) {
+namespace {
+
+// The place of a policy among the faults of a call site. Those of the configuration come after the built-in ones.
+size_t rank_of(const std::string& policy) {
+  constexpr std::string_view kRanks[] = {"P1-reset", "P3", "P2-reset", "P4", "P1", "P2"};
+  static_assert(std::size(kRanks) == std::size(kBuiltInPolicies));
+  return static_cast<size_t>(std::ranges::find(kRanks, policy) - std::begin(kRanks));
+}
+
+}  // namespace
+
+std::vector<std::vector<size_t>> turns_of_sites(const SuiteResults& results) {
   std::map<std::string, double> seconds;
   for (const retries::SuiteTestRow& test : results.tests) seconds[test.name] = test.seconds;
-  std::map<std::string, size_t> first;
+  std::map<std::string, std::vector<size_t>> rows;  // of the cheapest test, by call site
   for (size_t i = 0; i < results.faults.size(); ++i) {
     const FaultRow& row = results.faults[i];
-    const auto [place, added] = first.try_emplace(row.site, i);
-    if (!added && seconds[row.test] < seconds[results.faults[place->second].test])
-      place->second = i;
+    std::vector<size_t>& known = rows[row.site];
+    const std::string* test = known.empty() ? nullptr : &results.faults[known.front()].test;
+    if (test != nullptr && *test != row.test) {
+      if (seconds[row.test] >= seconds[*test]) continue;
+      known.clear();
+    }
+    known.push_back(i);
   }
-  std::vector<size_t> out;
-  for (const auto& [site, at] : first) out.push_back(at);
-  std::sort(out.begin(), out.end());
+  std::vector<std::vector<size_t>> out;
+  for (auto& [site, of] : rows) {
+    std::ranges::stable_sort(of, {}, [&](size_t at) { return rank_of(results.faults[at].policy); });
+    if (out.size() < of.size()) out.resize(of.size());
+    for (size_t turn = 0; turn < of.size(); ++turn) out[turn].push_back(of[turn]);
+  }
+  for (std::vector<size_t>& turn : out) std::ranges::sort(turn);
   return out;
 }
 

@@ -26,8 +26,9 @@ SuitePlanning plan_suite(const SuiteRequest& options, bool elapsed,
                          const std::map<std::string, SiteKnowledge>& known,
                          retries::SuiteResults* results);
 
-// For each call site its first row in the test that takes the least time: positions in `results.faults`, ascending.
-std::vector<size_t> first_faults(const retries::SuiteResults& results);
+// The rows of a plan in turns: in each, every call site has one of its faults in the cheapest test that reaches it, as long as it has
+// further ones. What shows most comes first: a lost answer, then an error that is kept from the server, then those of all attempts.
+std::vector<std::vector<size_t>> turns_of_sites(const retries::SuiteResults& results);
 
 // What is known of call sites, kept in a file of ROOT for the next estimate. A text that is none has no sites.
 std::string to_json(const std::map<std::string, SiteKnowledge>& sites);

@@ -58,7 +58,11 @@ struct SuiteTest {
   std::vector<SeenCalls> seen;
   std::map<std::string, SuiteCall> calls;  // by call site, of `seen` (suite_sites.h)
   std::vector<size_t> planned;             // positions in SuiteResults::faults
-  std::vector<size_t> first;               // those of them that come before all others of the suite
+  // Under --max-time: those of each turn of the call sites (turns_of_sites); what no turn has comes after them.
+  std::vector<std::vector<size_t>> turns;
+  std::vector<size_t>
+      unchecked;  // those that have failed since the test was last known to pass without faults
+  bool checked = false;  // it was looked at once
   uint64_t executions = 0;
   std::vector<std::string> notes;
   std::string error;  // why its exploration ended too early, in this round; "": it did not

@@ -165,5 +165,23 @@ TEST(RetryGroups, AnAttemptWithItsFaultAfterEffectCountsAsASuccessOfTheServer) {
   EXPECT_FALSE(succeeded_at_server(timed_out(rpc("POST", "/a"))));
 }
 
+TEST(Groups, AClientBacksOffWhereItsPausesGrow) {
+  const auto of = [](std::vector<uint64_t> at) {
+    std::vector<RpcRecord> rpcs;
+    for (size_t i = 0; i < at.size(); ++i)
+      rpcs.push_back(attempt(rpc("GET", "/a"), static_cast<uint32_t>(i) + 1, "status:503"));
+    ExecutionRecord out = record(std::move(rpcs));
+    RetryGroup group;
+    for (size_t i = 0; i < at.size(); ++i) {
+      out.rpcs[i].issued_ns = at[i];
+      group.rpcs.push_back(i);
+    }
+    return backs_off(out, group);
+  };
+  EXPECT_TRUE(of({0, 1, 3, 7, 15}));
+  EXPECT_FALSE(of({0, 1, 2, 3, 4, 5})) << "a loop without an end";
+  EXPECT_FALSE(of({0, 1, 60})) << "too few to tell";
+}
+
 }  // namespace
 }  // namespace filibuster::retries

@@ -314,6 +314,16 @@ TEST(Clusters, HaveTheSameCallSiteAndTheSameFramesOrAssertion) {
   EXPECT_EQ(clusters[3].members, (std::vector<size_t>{4, 5}));
 }
 
+TEST(Oracles, WhatTheServerDidTwiceIsSaidAlsoWhereTheTestsOwnCodeFails) {
+  const RpcRecord first = attempt(rpc("POST", "/send"), 1, "reset:after");
+  RpcRecord second = attempt(rpc("POST", "/send"), 2, "");
+  second.attempt_of = first.attempt_of;
+  FaultedTest test = fails_by({raised("Timeout", {"test_shop.py:9 (wait)"})}, {"reset:after"});
+  test.group = 0;
+  EXPECT_EQ(judged(test, record({first, second})).oracle, Oracle::kPossibleSilentViolation);
+  EXPECT_EQ(judged(test, record({first})).oracle, Oracle::kTestCode);
+}
+
 TEST(Clusters, HoldOneCause) {
   FaultedTest test = fails_by({raised("AssertionError", {"test_shop.py:3 (t)"}, "2 != 1")});
   test.failure.assertion = true;
