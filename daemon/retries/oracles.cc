@@ -406,6 +406,8 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
       out.evidence = test.no_result  ? "the runner ended without a result, although it says success"
                      : test.uncaught ? kUncaught + said_by(test.failure)
                                      : "a process of the application died";
+      if (test.no_result && test.uncaught)
+        out.evidence += "; before that nobody had handled " + said_by(test.failure);
       break;
     case Ending::kHung:
       out.oracle = Oracle::kHang;

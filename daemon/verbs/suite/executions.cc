@@ -246,7 +246,7 @@ bool SuiteTester::says_nothing_of(const std::set<std::string>& cases) const {
 // judged as the test's failure; a rejection that nobody handles has no such use.
 void SuiteTester::note_uncaught(retries::FaultedTest* test) const {
   using retries::Ending;
-  if (test->ending == Ending::kDied) return;
+  if (test->ending == Ending::kDied && !test->no_result) return;
   const auto text = test_.junit_xml.empty() ? Result<std::string>(Error{})
                                             : read_file(suite::uncaught_path(test_.junit_xml));
   if (!text || text->empty()) return;
@@ -260,6 +260,7 @@ void SuiteTester::note_uncaught(retries::FaultedTest* test) const {
   test->hang.clear();
   test->uncaught = true;
   test->failure = std::move(failure);
+  if (test->no_result) return;
   test->ending = rejected ? Ending::kDied : Ending::kFailed;
 }
 

@@ -324,6 +324,17 @@ TEST(Oracles, WhatTheServerDidTwiceIsSaidAlsoWhereTheTestsOwnCodeFails) {
   EXPECT_EQ(judged(test, record({first})).oracle, Oracle::kTestCode);
 }
 
+TEST(Oracles, ARunnerThatEndsWithoutAResultIsSaidWithWhatNobodyHandled) {
+  FaultedTest test = fails_by({raised("ServiceUnavailable", {})});
+  test.ending = Ending::kDied;
+  test.no_result = true;
+  EXPECT_EQ(judged(test, {}).evidence,
+            "the runner ended without a result, although it says success");
+  test.uncaught = true;
+  EXPECT_TRUE(
+      judged(test, {}).evidence.ends_with("; before that nobody had handled ServiceUnavailable"));
+}
+
 TEST(Clusters, HoldOneCause) {
   FaultedTest test = fails_by({raised("AssertionError", {"test_shop.py:3 (t)"}, "2 != 1")});
   test.failure.assertion = true;
