@@ -23,6 +23,10 @@ Result<std::string> counterexample_of(const Replay& options) {
   const std::string& root = options.session.root;
   const bool is_path = options.name.find('/') != std::string::npos;
   const Result<nlohmann::json> report = last_report(root);
+  // Those of a suite are in no report of a run, and have numbers of their own.
+  const std::string by_number = root + "/counterexamples/" + options.name + ".json";
+  const bool is_listed = report && find_finding(report.value(), options.name, root).ok();
+  if (!is_path && !is_listed && std::filesystem::exists(by_number, ignored)) return by_number;
   if (is_path || !report) {
     return Error{
         "there is no file " + options.name +
@@ -39,9 +43,10 @@ Result<std::string> counterexample_of(const Replay& options) {
 
 Work declare_replay(CLI::App& app) {
   auto options = std::make_shared<Replay>();
-  app.add_option("FINDING", options->name,
-                 "the number of a finding, or its id, as the last report has it; or the file of a "
-                 "counterexample")
+  app.add_option(
+         "FINDING", options->name,
+         "the number of a finding of a run or suite, or its id, as the last report has it; or the file of a "
+         "counterexample")
       ->required()
       ->type_name("");
   declare_common_options(app, &options->session);

@@ -209,8 +209,9 @@ def test_a_retry_that_repeats_a_payment_is_found_in_a_suite_of_each_runner(proje
                       ("own", "only its own code makes remote calls")][:3 if runner != "gtest" else 2]:
         (said,) = [text for name, text in left_out.items() if name.rsplit(" ", 1)[-1].rsplit(".", 1)[-1].endswith(word)]
         assert why in said, left_out
-    replay = project.filibuster("replay", cluster["counterexample"])
-    assert replay.exit_code == 1 and "reproduced" in replay.output, replay
+    for name in (cluster["counterexample"], str(cluster["number"])):
+        replay = project.filibuster("replay", name)
+        assert replay.exit_code == 1 and "reproduced" in replay.output, replay
 
 
 def configure(project, entry):
