@@ -118,6 +118,25 @@ TEST(Configuration, ServicesKeepWhateverTheirCommandsHold) {
           .ok());
 }
 
+TEST(Configuration, WordsOfASuiteArePathsAndThenOptionsOfItsRunner) {
+  const auto suites = [](const char* runner, std::vector<std::string> words) -> std::string {
+    CommandLineConfiguration line;
+    line.runner = runner;
+    line.command = std::move(words);
+    const auto text = configuration_text(line);
+    return text.ok() ? OrderedJson::parse(text.value())["tests"].dump() : text.error().message;
+  };
+  EXPECT_EQ(suites("mocha", {}), R"([{"runner":"mocha"}])");
+  EXPECT_EQ(suites("mocha", {"a", "b"}),
+            R"([{"runner":"mocha","path":"a"},{"runner":"mocha","path":"b"}])");
+  EXPECT_EQ(suites("mocha", {"test", "--timeout", "5000"}),
+            R"([{"runner":"mocha","program":"npx mocha --timeout 5000","path":"test"}])");
+  EXPECT_EQ(suites("pytest", {"-k", "not slow"}),
+            R"([{"runner":"pytest","program":"pytest -k 'not slow'"}])");
+  EXPECT_NE(suites("gtest", {"tests/unit", "--x"}).find("put them into 'program'"),
+            std::string::npos);
+}
+
 TEST(Configuration, DescriptorsAreNamedAsTheyWere) {
   CommandLineConfiguration line;
   line.command = {"t"};
