@@ -116,7 +116,7 @@ def assert_second_attempts_are_refused(project, server, executions):
     assert client["refused"] > 0 and client["reset"] == 0, client
 
 
-@pairs.only("server", ["3", "tomcat"])
+@pairs.only("server", ["tomcat"])
 @pytest.mark.parametrize("server", ["1", "3", "jetty", "tomcat"])
 def test_the_second_attempt_of_java_is_refused_as_well(project, server):
     assert_second_attempts_are_refused(project, server, 40)

@@ -220,7 +220,7 @@ def configure(project, entry):
                                             [entry]))
 
 
-@pairs.only("runner", ["jest", "node"])
+@pairs.only("runner", ["node"])
 @pytest.mark.parametrize("runner", ["mocha", "jest", "node"])
 def test_a_runner_of_node_does_not_hide_that_the_process_would_have_died(project, runner):
     """Exceptions and rejections in the background, one in a test that passes; and a process that ends itself, with success."""
@@ -326,7 +326,8 @@ DESK_TESTS = ["test_desk.py::TestAttachments::test_unit_an_attachment_can_be_rea
 def test_the_bugs_of_the_desk_are_found_and_nothing_else(project, bugs):
     if not CLOUDS.exists() or shutil.which("node") is None:
         pytest.skip("NOT TESTED HERE: the emulators of the clouds are not installed (make cloud-corpus)")
-    chosen = [word for test in DESK_TESTS for word in ("--test", test)]
+    # Each of the four has a bug of its own; what has none is found by two of them in half of the time.
+    chosen = [word for test in (DESK_TESTS if bugs else DESK_TESTS[1:3]) for word in ("--test", test)]
     run = project.filibuster("suite", "-c", REPOSITORY / "corpus/desk/filibuster.json", "--policy", "P1,P3", *chosen,
                              env={**os.environ, "DESK_BUGS": ",".join(bugs)})
     found = {(cluster["label"], cluster["policy"], cluster["call_site"].rsplit(" ", 1)[-1]) for cluster in read(run)["clusters"]}
