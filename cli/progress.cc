@@ -53,7 +53,7 @@ const std::string& shown_name(const ProgressEvent& event) {
   return event.short_name.empty() ? event.test : event.short_name;
 }
 
-// A test that gets no faults is named at once, and loudly if it fails by itself.
+// A test that gets no faults says so at once, with the reason.
 std::string reference_line(const ProgressEvent& event) {
   const std::string number = event.planned > 1 ? " (" + std::to_string(event.number) + " of " +
                                                      std::to_string(event.planned) + ")"
