@@ -8,7 +8,7 @@ import pytest
 
 import certificates
 from conftest import need_user_name
-from ways import Program, check_unnoticed
+from ways import Program, check_unnoticed, until_closed
 
 ROOT = os.geteuid() == 0
 PATH = os.environ["PATH"] + ":/usr/sbin:/usr/lib/postgresql/15/bin:/usr/lib/rabbitmq/bin"
@@ -113,7 +113,7 @@ def test_git(place):
     own = "chown -R www-data repositories; " if ROOT else ""
     command = ("rm -rf repositories; for n in 1 2; do git init -q --bare repositories/$n.git; git -C repositories/$n.git config http.receivepack true; done; " + own +
                "sed -e s/WEB/${port:web}/ -e s/ENCRYPTED/${port:encrypted}/ template > apache.conf; exec apache2 -D FOREGROUND -f $PWD/apache.conf")
-    run = check_unnoticed(place, Program([service("git", ["web", "encrypted"], command)], GIT))
+    run = check_unnoticed(place, Program([service("git", ["web", "encrypted"], command)], GIT + until_closed("web", "encrypted")))
     assert "git-receive-pack" in run.output and "git-upload-pack" in run.output, run
 
 

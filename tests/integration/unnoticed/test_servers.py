@@ -8,7 +8,7 @@ import certificates
 import pairs
 from conftest import BUILD, PYTHON, TESTS
 from small_apps import APPS
-from ways import Program, check_unnoticed
+from ways import Program, check_unnoticed, until_closed
 
 HERE = TESTS / "unnoticed"
 ROOT = os.geteuid() == 0
@@ -274,4 +274,6 @@ def test_a_server(open_project, name):
     else:
         given = " ".join(url for port, url in urls.items() if any(port in each for each in ports.values()))
         client = f"export CURL_CA_BUNDLE={tls}/ca.pem; for URL in {given}; do {asked.removeprefix('BACK ')}\ndone"
+        if name.startswith("apache2"):
+            client += until_closed(*(port for port in urls if any(port in each for each in ports.values())))
     check_unnoticed(project, Program(([] if asked is None else [echo]) + made, client), fields=asked is not None)
