@@ -14,6 +14,7 @@ import threading
 
 import pytest
 
+import pairs
 from conftest import PRELOAD, wait_until
 from proxied import PROXY
 
@@ -223,6 +224,9 @@ def test_a_refusal_waits_for_the_clients_first_bytes(forwarder):
     wait_until(lambda: forwarder.connections() == 0, "the proxy has closed the connection")
 
 
+# Each forwarder stays once, and each end.
+@pairs.each("forwarder, ends",
+            [("(False, 'outbound')", "close"), ("(False, 'inbound')", "half-close"), ("(True, 'outbound')", "reset"), ("(True, 'inbound')", "wait")])
 @pytest.mark.parametrize("ends", ["close", "half-close", "reset", "wait"])
 def test_a_refusal_ends_with_its_client_and_does_not_wait_for_ever(forwarder, ends):
     forwarder.listener.close()
@@ -247,6 +251,8 @@ def test_a_server_that_speaks_first_is_heard(forwarder):
     assert client.recv(100) == b"220 ready\r\n"
 
 
+# Each forwarder stays once, and each direction twice.
+@pairs.each("forwarder, forwards", [("(False, 'outbound')", True), ("(False, 'inbound')", False), ("(True, 'outbound')", False), ("(True, 'inbound')", True)])
 @pytest.mark.parametrize("forwards", [True, False], ids=["to the server", "to the client"])
 def test_nothing_is_read_while_the_other_side_takes_nothing(forwarder, forwards):
     """A slow reader holds its sender back, and gets every byte in the end."""

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+import pairs
 from conftest import PYTHON
 from proxied import behind_proxy, out, own
 from rpc_tree import observe
@@ -30,6 +31,8 @@ def outputs(seen):
     return {fault: row["output"].strip().removesuffix(" exit 0").strip() for fault, row in seen.items()}
 
 
+# What the proxy does is the same for each client.
+@pairs.only("library", ["requests"])
 @pytest.mark.parametrize("library", CLIENTS)
 def test_libraries_of_python_see_each_fault_through_the_proxy(project, library):
     seen = asked(project, f"{PYTHON} {APPS}/caller.py {library} {out('front', '/x')}")
@@ -41,6 +44,8 @@ def test_libraries_of_python_see_each_fault_through_the_proxy(project, library):
     assert_effects(seen)
 
 
+# What the proxy does is the same for each client.
+@pytest.mark.whole
 @pytest.mark.skipif(not shutil.which("curl"), reason="NOT TESTED: curl not installed")
 def test_curl_sees_each_fault_through_the_proxy(project):
     seen = asked(project, f"curl -sS --max-time 1 -w ' %{{http_code}}' {out('front', '/x')}")
@@ -52,6 +57,8 @@ def test_curl_sees_each_fault_through_the_proxy(project):
     assert_effects(seen)
 
 
+# What the proxy does is the same for each client.
+@pytest.mark.whole
 @pytest.mark.skipif(not shutil.which("node"), reason="NOT TESTED: node not installed")
 def test_fetch_of_node_sees_each_fault_through_the_proxy(project):
     script = ("fetch(process.argv[2], {signal: AbortSignal.timeout(1000)}).then("

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 import certificates
+import pairs
 from conftest import PYTHON
 from proxied import behind_proxy, out, own
 from small_apps import APPS, config, printed, printing, relay, url
@@ -35,6 +36,8 @@ def https(path="/x"):
     return out("front", path).replace("http:", "https:")
 
 
+# What the proxy does is the same for each client.
+@pairs.only("client", ["curl"])
 @pytest.mark.parametrize("client", CLIENTS)
 def test_what_a_client_makes_of_each_fault_that_needs_no_key(project, tls, client):
     said, command = CLIENTS[client]

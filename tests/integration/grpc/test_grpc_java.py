@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 import gateway_faults
+import pairs
 from conftest import PRELOAD, REPOSITORY, Project, accepts, free_port, wait_until
 from gateways import ANSWERS, ask, attributions, java, java_command, observe_matrix, path_of, say, table
 from rpc_tree import observe
@@ -67,6 +68,8 @@ def test_a_call_is_made_at_the_line_of_the_program(matrix, kind):
 HEADER, OF_HELPER = 5, 7  # as many '-' does a value have
 
 
+# One whose helper says something, and one whose helper cannot. What goes over TLS is in tls/test_grpc_over_tls.py.
+@pairs.only("scheme", ["http", "okhttp"])
 @pytest.mark.parametrize("scheme", ["http", "https", "okhttp"])
 def test_what_applications_see_of_our_field(project, scheme):
     """Callers nothing; a server what the library says, and before that what the helper said, of which nothing leaves the
@@ -93,18 +96,26 @@ def test_faults_meet_the_call_that_they_are_meant_for(project):
     gateway_faults.check_faults(project, java(), "blocking", gateway_faults.PAIRWISE)
 
 
+# A refusal is in test_grpc_node.py, too.
+@pytest.mark.whole
 def test_a_refused_connection(project):
     gateway_faults.check_refused(project, java(), "future", "io exception")
 
 
+# A silence is in test_grpc_node.py, too.
+@pytest.mark.whole
 def test_a_silence(project):
     gateway_faults.check_silence(project, java(), "async")
 
 
+# Four hundred calls; fewer have their faults above.
+@pytest.mark.whole
 def test_exactly_the_chosen_calls_of_many_at_once_fail(project):
     gateway_faults.check_chosen(project, java(), "blocking", 8, 50)
 
 
+# The same check is in test_grpc_node.py.
+@pytest.mark.whole
 def test_each_attempt_of_a_retried_call_is_an_rpc_of_its_own(project):
     gateway_faults.check_retries(project, java(), "blocking")
 

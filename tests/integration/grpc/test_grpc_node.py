@@ -49,6 +49,8 @@ def test_a_silence(project):
     gateway_faults.check_silence(project, node(), "callback")
 
 
+# Fewer calls have their faults above.
+@pytest.mark.whole
 def test_exactly_the_chosen_calls_of_many_at_once_fail(project):
     gateway_faults.check_chosen(project, node(), "callback", 8, 50)
 

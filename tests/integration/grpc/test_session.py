@@ -63,6 +63,7 @@ def test_the_counterexample_replays(explored):
     assert "gateway -> pricing shop.PricingService/GetPrice: grpc:UNAVAILABLE" in replayed.output
 
 
+@pytest.mark.whole
 def test_without_the_bug_nothing_is_found(stubs, project):
     project.write("filibuster.json", shop(stubs))
     run = project.filibuster("run")
@@ -154,6 +155,8 @@ except grpc.RpcError:
 """
 
 
+# Interrupted explorations are in test_interruptions.py and test_resumed.py.
+@pytest.mark.whole
 def test_an_interrupted_exploration_goes_on(stubs, project):
     project.write("filibuster.json", shop(stubs, "--bug"))
     first = project.filibuster("run", "--max-executions", "4")

@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+import pairs
 from calls import CALLS, KINDS, client, server
 from conftest import FILIBUSTER, PYTHON, REPOSITORY
 from small_apps import config, printed, printing
@@ -46,6 +47,8 @@ def test_each_kind_of_call_has_the_arguments_of_its_first_message(project, descr
     assert known(run, "test") == ARGUMENTS, run
 
 
+# Each client stays once, and each kind of call.
+@pairs.each("language, method", [("cpp", "Sum"), ("python", "Negate")])
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("method, value, faults", [
     ("Sum", 1, ["grpc:ABORTED", "grpc:ABORTED:after", "partial-message", "latency:10ms"]),

@@ -4,6 +4,7 @@ import struct
 
 import pytest
 
+import pairs
 from calls import fault_where
 from conftest import PYTHON, REPOSITORY
 from rpc_tree import chains
@@ -52,6 +53,9 @@ def sent_and_received(project, data, step):
     return run, received.read_bytes()
 
 
+# Each case with one size of writes, and each size.
+@pairs.each("case, step", [("a frame on stream zero", 1), ("a frame that is too long", 1048576), ("no header compression", 7),
+                           ("a bomb", 1), ("headers without an end", 7), ("a block that is interrupted", 1), ("no SETTINGS", 1)])
 @pytest.mark.parametrize("step", [1, 7, 1 << 20])
 @pytest.mark.parametrize("case", CASES)
 def test_what_cannot_be_followed_passes_byte_for_byte_and_is_said(project, case, step):

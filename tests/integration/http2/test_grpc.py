@@ -38,6 +38,8 @@ def test_calls_of_many_threads_on_one_channel_are_told_apart(project):
     assert {value_of(rpc) for rpc in rpcs} == set(range(1, 8001))
 
 
+# Threads that share a channel have their faults in test_relayed_faults.py and test_stream_faults.py.
+@pytest.mark.whole
 def test_exactly_the_chosen_calls_of_many_threads_fail(project):
     faulted, run, printed = fault_where(
         project, [server()], client("threads", 8, 1000), lambda rpc: value_of(rpc) % 7 == 0,

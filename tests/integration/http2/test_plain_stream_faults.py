@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import pairs
 from calls import server
 from conftest import REPOSITORY
 from small_apps import url
@@ -102,17 +103,23 @@ def by_node(project, serving, fault):
     return usual, faulted
 
 
+# Each server and each reset.
+@pairs.each("serving, fault", [("nghttpd", "stream-reset"), ("nginx", "stream-reset:CANCEL"), ("nghttpd", "stream-reset:ENHANCE_YOUR_CALM:after")])
 @pytest.mark.parametrize("fault", RESETS)
 def test_node_sees_the_reset_of_one_stream(project, serving, fault):
     usual, faulted = by_node(project, serving, fault)
     assert sorted(faulted) == sorted([*usual[:n], RESETS[fault][2], *usual[n + 1:]] for n in range(4))
 
 
+# Both servers are among the resets above; nginx has another one behind it.
+@pairs.only("serving", ["nginx"])
 def test_node_gets_what_was_open_before_a_goaway(project, serving):
     usual, faulted = by_node(project, serving, "goaway")
     assert sorted(faulted) == sorted([*usual[:n], *["ERR_HTTP2_STREAM_ERROR"] * (4 - n)] for n in range(4))
 
 
+# One server stays, as above.
+@pairs.only("serving", ["nginx"])
 def test_node_gets_all_answers_where_one_is_late(project, serving):
     usual, faulted = by_node(project, serving, "latency:200ms")
     assert faulted == [usual] * 4

@@ -1,12 +1,15 @@
 """Faults of every kind on a gRPC channel that four threads share: exactly the chosen calls fail, as planned."""
 import pytest
 
+import pairs
 from calls import client, failures, fault_where, server, value_of
 
 INTERNAL, UNAVAILABLE = 13, 14
 
 
 # A reset is one of the stream (INTERNAL_ERROR) while other calls are open, else of the connection.
+# An answer and an end of the stream, before and after the effect.
+@pairs.only("fault", ["status:503:after", "reset"])
 @pytest.mark.parametrize("fault, codes", [
     ("status:503", {UNAVAILABLE}), ("status:503:after", {UNAVAILABLE}), ("reset", {INTERNAL, UNAVAILABLE}),
     ("reset:after", {INTERNAL, UNAVAILABLE}), ("grpc:ABORTED:after", {10})])

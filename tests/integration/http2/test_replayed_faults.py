@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import pairs
 from calls import server
 from conftest import PYTHON
 from small_apps import config
@@ -84,6 +85,8 @@ def asking(project, mistake):
     return {"name": "asking", "command": f"exec {PYTHON} asking.py ${{port:calls}}", "env": server()["env"]}
 
 
+# One of each kind: a stream that ends, one that is late, a message, the end of a call.
+@pairs.only("fault", ["stream-reset@2", "latency:1500ms", "partial-message", "no-trailers"])
 @pytest.mark.parametrize("fault", MISTAKES)
 def test_a_counterexample_replays_until_the_program_is_repaired(project, fault):
     test = asking(project, MISTAKES[fault])

@@ -1,6 +1,7 @@
 """What real gRPC clients see of the faults that only streams of HTTP/2 have; neighbours on the channel go on."""
 import pytest
 
+import pairs
 from calls import KINDS, client, failures, fault_where, server, value_of
 from small_apps import config
 from test_fault_kinds import explore, statuses
@@ -16,6 +17,8 @@ FAILING = {"stream-reset": {INTERNAL}, "stream-reset:CANCEL": {CANCELLED}, "stre
            "grpc:ABORTED@1": {ABORTED}, "stream-reset@1": {INTERNAL}}
 
 
+# One of each kind, before and after its effect.
+@pairs.only("fault", ["stream-reset:CANCEL:after", "partial-message", "no-trailers", "grpc:ABORTED@1"])
 @pytest.mark.parametrize("fault", FAILING)
 def test_exactly_the_chosen_calls_of_a_channel_fail(project, fault):
     faulted, run, printed = fault_where(
@@ -28,6 +31,8 @@ def test_exactly_the_chosen_calls_of_a_channel_fail(project, fault):
     assert printed.startswith(f"good {200 - 200 // 7} wrong 0 ")
 
 
+# Each fault with one of the clients.
+@pairs.each("language, fault", [("cpp", "grpc:ABORTED@2"), ("python", "stream-reset@2"), ("cpp", "stream-reset:CANCEL@3")])
 @pytest.mark.parametrize("language", CLIENTS)
 @pytest.mark.parametrize("fault, count, negate", [
     ("grpc:ABORTED@2", "count 10", "negate 10"), ("stream-reset@2", "count 13", "negate 13"),
@@ -51,6 +56,8 @@ def explore_streams(project, fault, language):
         for method in ("Count", "Negate")])
 
 
+# The client that starts sooner.
+@pairs.only("language", ["cpp"])
 @pytest.mark.parametrize("language", CLIENTS)
 def test_a_latency_changes_nothing_but_the_time(project, language):
     run, seen = explore(project, [server()], client("kinds", language=language), ["latency:300ms"])

@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+import pairs
 from conftest import BUILD, FILIBUSTER, PRELOAD, PROGRAMS
 
 TORTURE = BUILD / "lib" / "libtorture.so"
@@ -52,6 +53,8 @@ def test_every_reader_of_a_faulted_connection_sees_the_fault():
         line for line in result.stdout.splitlines() if not line.startswith("ok"))
 
 
+# Each server stays once, and each set of libraries.
+@pairs.each("server, under", [("threads", "preload"), ("epoll", "both"), ("prefork", "torture")])
 @pytest.mark.parametrize("server,under", itertools.product(SERVERS, PRELOADS))
 def test_bytes_are_exact_without_a_session(server, under, tmp_path):
     environment = preloaded(PRELOADS[under], tmp_path)
@@ -60,6 +63,8 @@ def test_bytes_are_exact_without_a_session(server, under, tmp_path):
             run(PROGRAMS / "http_client", client, port, "20", environment=environment)
 
 
+# With the two libraries there is everything that one of them does.
+@pairs.only("under", ["both"])
 @pytest.mark.parametrize("under", ["preload", "both"])
 def test_games_with_descriptors_and_children_go_on(under, tmp_path):
     environment = preloaded(PRELOADS[under], tmp_path)
@@ -84,6 +89,8 @@ def explore(directory, command, server="threads", verb="run", faults=()):
     return result.stdout + result.stderr
 
 
+# Each server stays once, and each library.
+@pairs.each("server, torture", [("threads", "torture"), ("epoll", ""), ("prefork", "torture")])
 @pytest.mark.parametrize("server,torture", itertools.product(SERVERS, ["", "torture"]))
 def test_bytes_are_exact_inside_a_session(server, torture, tmp_path):
     """The echo holds our one header field and nothing else that was not sent."""
@@ -94,6 +101,8 @@ def test_bytes_are_exact_inside_a_session(server, torture, tmp_path):
     explore(tmp_path, "sh clients", server, "trace")
 
 
+# The same games are played without a session, in one and beside one in torture/test_host.py.
+@pytest.mark.whole
 @pytest.mark.parametrize("game", FD_GAMES + FORK_GAMES)
 def test_games_go_on_inside_a_session(game, tmp_path):
     program = "fd_games" if game in FD_GAMES else "fork_games"

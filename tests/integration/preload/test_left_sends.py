@@ -2,11 +2,14 @@
 is what a signal's handler does meanwhile."""
 import pytest
 
+import pairs
 from conftest import PROGRAMS, PYTHON
 from rpc_tree import observe
 from small_apps import APPS
 
 
+# A thread that leaves its send stays here, and one that comes back to it.
+@pairs.only("mode", ["cancel", "handler"])
 @pytest.mark.parametrize("mode, paths", [("jump", ["/after", "/jump"]), ("cancel", ["/after", "/cancel", "/cleanup"]),
                                          ("handler", ["/handler", "/within"])])
 def test_what_a_thread_does_after_it_left_a_send(project, mode, paths):

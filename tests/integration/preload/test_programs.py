@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+import pairs
 from conftest import CORPUS, PYTHON
 from processes import alive
 from rpc_tree import causes, chains, observe, observe_and_compare
@@ -38,6 +39,8 @@ def under(path, *calls):
     return [top] + [f"{top} / web>back GET {call} 200" for call in calls]
 
 
+# Threads of one process stay, and those of workers.
+@pairs.only("server", ["flask", "gunicorn-gthread"])
 @needs("gunicorn")
 @pytest.mark.parametrize("server", SERVERS)
 def test_servers_and_what_their_requests_cause(project, server):
@@ -48,6 +51,8 @@ def test_servers_and_what_their_requests_cause(project, server):
     assert causes(run, "web") == {"thread"}
 
 
+# A library that is built on http.client, a loop and a child stay.
+@pairs.only("client", ["requests", "asyncio", "fork"])
 @pytest.mark.parametrize("client", ["http.client", "requests", "session", "urllib", "asyncio", "fork"])
 def test_clients_in_a_handler(project, client):
     """`fork`: a child of the handler issues the RPCs."""
@@ -79,6 +84,8 @@ CURL_REQUESTS = {
 }
 
 
+# What curl sends is the same for each server, and this one reads the most plainly.
+@pairs.only("server", ["gunicorn-sync"])
 @needs("curl", "gunicorn")
 @pytest.mark.parametrize("server", SERVERS)
 def test_curl_sends_in_its_ways(project, server):

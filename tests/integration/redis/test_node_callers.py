@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import pairs
 from conftest import PYTHON, REPOSITORY
 from rpc_tree import observe
 from small_apps import APPS, url
@@ -17,6 +18,8 @@ def line_of(mark):
     return next(number for number, line in enumerate(PROGRAM.read_text().splitlines(), 1) if line.endswith(f"// site {mark}"))
 
 
+# Each package, alone and with requests at once.
+@pairs.each("package, number", [("ioredis", 8), ("redis", 1)])
 @pytest.mark.parametrize("number", [1, 8])
 @pytest.mark.parametrize("package", ["ioredis", "redis"])
 def test_every_command_has_the_request_that_caused_it_and_the_line_that_made_it(project, package, number):

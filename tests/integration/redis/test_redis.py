@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 import certificates
+import pairs
 from conftest import PYTHON
 from small_apps import config, printed, printing, url
 
@@ -134,6 +135,8 @@ def scenario(Redis):
 '''
 
 
+# The tables of this file have each test once, and by turns in the clear and over TLS.
+@pairs.each("transport, split", [("clear", ""), ("tls", ", split=1"), ("clear", ", split=40")])
 @pytest.mark.parametrize("split", ["", ", split=1", ", split=40"])
 def test_a_reply_of_ours_stands_in_its_place_of_a_pipeline(project, split):
     run, seen = explore(project, PIPELINE % split, [at("INCR", "redis:OOM")])
@@ -147,6 +150,7 @@ def test_a_reply_of_ours_stands_in_its_place_of_a_pipeline(project, split):
         ["+OK", oom, "1", oom, "1", "1"]])), run
 
 
+@pairs.only("transport", ["tls"])
 def test_the_codes_of_a_call_stand_in_the_report(project):
     run, _ = explore(project, "def scenario(Redis):\n    r = Redis()\n    return [r.ask('SET', 'a', 'text'), r.ask('INCR', 'a')]\n",
                      [at("SET", {"redis": "READONLY", "message": "not here"})])
@@ -156,6 +160,7 @@ def test_the_codes_of_a_call_stand_in_the_report(project):
     assert run.executed == 2, run
 
 
+@pairs.each("transport, null", [("clear", "$-1"), ("tls", "_")])
 @pytest.mark.parametrize("hello, null", [("", "$-1"), ("r.ask('HELLO', '3'); ", "_"),
                                          ("r.ask('HELLO', '3'); r.ask('HELLO'); ", "_")])
 def test_a_null_has_the_form_of_its_protocol(project, hello, null):
@@ -174,6 +179,7 @@ def scenario(Redis):
 '''
 
 
+@pairs.only("transport", ["clear"])
 def test_a_transaction_is_one_call(project):
     run, seen = explore(project, TRANSACTION, [at("MULTI", "redis:READONLY", "redis:nil")])
     assert run.exit_code == 0 and not run.test["skipped"], run
@@ -186,6 +192,7 @@ def test_a_transaction_is_one_call(project):
         ["+OK", "+QUEUED", "+QUEUED", "*-1", "$-1"]])), run
 
 
+@pairs.only("transport", ["tls"])
 def test_a_transaction_that_was_begun_is_not_faulted_and_that_is_said(project):
     run, seen = explore(project, '''
 def scenario(Redis):
@@ -205,6 +212,7 @@ def scenario(Redis):
 '''
 
 
+@pairs.each("transport, fault", [("clear", "reset"), ("tls", "reset:after"), ("tls", "timeout"), ("clear", "timeout:after")])
 @pytest.mark.parametrize("fault, seen", [
     ("reset", ["RESET", "0"]), ("reset:after", ["RESET", "1"]),
     ("timeout", ["TimeoutError", "0"]), ("timeout:after", ["TimeoutError", "1"])])
@@ -214,6 +222,7 @@ def test_a_connection_that_ends_has_had_its_effect_or_not(project, fault, seen):
     assert run.exit_code == 0 and not run.test["skipped"], run
 
 
+@pairs.each("transport, fault", [("tls", "reset"), ("clear", "timeout")])
 @pytest.mark.parametrize("fault", ["reset", "timeout"])
 def test_what_is_pipelined_behind_a_connection_that_ends_is_no_call(project, fault):
     run, seen = explore(project, '''
@@ -230,6 +239,7 @@ def scenario(Redis):
     assert rest[0] == ends, run
 
 
+@pairs.only("transport", ["clear"])
 def test_a_client_that_gives_a_command_up_and_keeps_its_connection_has_a_timeout(project):
     run, seen = explore(project, '''
 kept = []
@@ -243,6 +253,7 @@ def scenario(Redis):
     assert waited["waited"] == 1 and waited["hang_limit"] == 0, run
 
 
+@pairs.only("transport", ["tls"])
 def test_a_connect_is_refused_where_the_command_is(project):
     run, seen = explore(project, '''
 def scenario(Redis):
@@ -252,6 +263,7 @@ def scenario(Redis):
     assert run.exit_code == 0, run
 
 
+@pairs.only("transport", ["clear"])
 def test_what_waits_and_what_subscribes_passes_and_is_listed(project):
     run, seen = explore(project, '''
 def scenario(Redis):
@@ -267,6 +279,7 @@ def scenario(Redis):
     assert reasons == {"redis-publish-subscribe", "redis-blocking-command"}, run
 
 
+@pairs.only("transport", ["tls"])
 def test_arguments_that_vary_can_be_left_out(project):
     scenario = '''
 import time
@@ -279,6 +292,7 @@ def scenario(Redis):
     assert run.exit_code == 0 and run.executed == 2, run
 
 
+@pairs.only("transport", ["clear"])
 def test_arguments_that_vary_are_proposed_to_be_left_out(project):
     run, _ = explore(project, '''
 import time
@@ -295,6 +309,7 @@ def scenario(Redis):
 '''
 
 
+@pairs.only("transport", ["tls"])
 def test_what_is_larger_than_we_keep_passes(project):
     run, seen = explore(project, LARGE, [at("SET", "redis:OOM"), at("GET", "redis:LOADING", path="small")])
     assert seen[0] == ["+OK", 300_000, "$-1"], run
@@ -345,6 +360,7 @@ def scenario(Redis):
                       {"mid-stream"} if what == "two replies" else set()), run
 
 
+@pairs.only("transport", ["clear"])
 def test_inline_commands_and_a_switch_of_protocol_pass(project):
     run, seen = explore(project, '''
 def scenario(Redis):
@@ -359,6 +375,7 @@ def scenario(Redis):
     assert ["-LOADING Redis is loading the dataset in memory", "-ERR"] in seen, run
 
 
+@pairs.only("transport", ["tls"])
 def test_a_redis_that_is_not_declared_passes_and_is_listed(project):
     if shutil.which("redis-server") is None:
         pytest.skip("NOT TESTED HERE: redis-server is not installed")
@@ -376,6 +393,7 @@ def test_a_redis_that_is_not_declared_passes_and_is_listed(project):
 
 # --- late replies (and what clients make of them: test_late_replies.py) ----------------------------
 
+@pairs.only("transport", ["clear"])
 def test_a_late_reply_keeps_its_place_and_the_connection_goes_on(project):
     run, seen = explore(project, '''
 def scenario(Redis):
@@ -391,6 +409,7 @@ def scenario(Redis):
     assert json.loads(only) == [["+OK", "1", ":2", "2"], ["+OK", "+QUEUED", "+QUEUED", [":3", "3"]], "3"], run
 
 
+@pairs.only("transport", ["tls"])
 def test_a_late_reply_comes_also_to_a_client_that_has_given_it_up(project):
     run, seen = explore(project, '''
 kept = []
@@ -405,6 +424,7 @@ def scenario(Redis):
     assert run.exit_code == 0 and not run.test["skipped"], run
 
 
+@pairs.only("transport", ["clear"])
 def test_two_faults_on_one_connection_of_which_the_first_is_late(project):
     run, seen = explore(project, '''
 def scenario(Redis):

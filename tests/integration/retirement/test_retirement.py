@@ -146,6 +146,8 @@ def outgoing(run):
     return [row for row in run.test["dependencies_not_tested"] if row["service"] == "front" and row["outgoing"]]
 
 
+# gRPC of C++ is retired under short reads below.
+@pairs.only("services", ["grpcio", "node"])
 def test_an_idle_connection_is_retired_and_every_rpc_is_faulted(services, project):
     assert [services.ask() for _ in range(3)] == [True] * 3
     (before,) = services.connections()

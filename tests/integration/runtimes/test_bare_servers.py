@@ -3,6 +3,7 @@ what makes a runtime known. (test_matrix.py has the ways in which handlers run c
 import pytest
 
 import bare_servers
+import pairs
 from bare_servers import HERE, TOLD, UNTOLD
 from conftest import PYTHON
 from rpc_tree import attributions, observe
@@ -19,6 +20,8 @@ def attributed(project, name, spawn=""):
     return found
 
 
+# Each framework by itself; the workers of gunicorn, fastapi and puma are in test_matrix.py.
+@pairs.only("name", ["werkzeug", "gevent", "eventlet", "gunicorn-sync", "uvicorn", "aiohttp", "node", "java", "ruby", "php"])
 @pytest.mark.parametrize("name", TOLD)
 def test_every_call_has_the_request_that_caused_it(project, name):
     right, unknown, wrong = attributed(project, name)
@@ -31,6 +34,8 @@ def test_what_nothing_tells_is_not_guessed(project, name):
     assert wrong == []
 
 
+# One way of each framework stays.
+@pairs.only("server, spawn", [("gevent", "gevent"), ("eventlet", "spawn_n")])
 @pytest.mark.parametrize("server, spawn", [("gevent", "gevent"), ("gevent", "thread"), ("eventlet", "spawn"),
                                            ("eventlet", "spawn_n"), ("eventlet", "thread")])
 def test_a_greenlet_that_a_handler_starts_works_for_its_request(project, server, spawn):

@@ -213,6 +213,8 @@ def test_a_test_that_is_not_preloaded_enters_where_it_arrives(project, node):
 
 # --- faults hit the one request that they are meant for --------------------------------------------
 
+# What fetch makes of each fault is in test_http_faults.py.
+@pairs.only("client", ["get"])
 @every_node
 @pytest.mark.parametrize("client,shown", [
     ("get", {"refused": "ECONNREFUSED", "reset": "ECONNRESET", "status:503": "status 503"}),

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+import pairs
 from conftest import PYTHON
 from rpc_tree import attributions, causes, observe
 from small_apps import APPS, config, probe, relay, url
@@ -99,6 +100,8 @@ def web(project, server, listen):
     return {"name": "web", "ports": ["web", "fpm"], "command": command}
 
 
+# Each server stays once, and each kind of socket.
+@pairs.each("server, listen", [("nginx", "unix"), ("apache2", "tcp")])
 @pytest.mark.parametrize("server, listen", [("nginx", "unix"), ("nginx", "tcp"), ("apache2", "unix"), ("apache2", "tcp")])
 def test_a_worker_behind_a_web_server(project, server, listen):
     if shutil.which(server) is None:
@@ -123,6 +126,8 @@ def check_sites(run):
         assert frames == [f"index.php:{line_of(inner)} ({function})", f"index.php:{line_of(outer)} ({{main}})"]
 
 
+# Workers of php-fpm get faults in test_changed_users.py, too.
+@pytest.mark.whole
 def test_calls_of_workers_get_faults(project):
     if shutil.which("nginx") is None:
         pytest.skip("no nginx")

@@ -4,6 +4,7 @@ import subprocess
 import pytest
 
 import matrix
+import pairs
 from conftest import PYTHON
 from rpc_tree import observe
 from small_apps import APPS, probe, relay, url
@@ -30,6 +31,8 @@ def assert_all_by_task(run):
 
 # --- however the program was started -------------------------------------------------------------------
 
+# One without its environment stays, and one without its site as well.
+@pairs.only("options", ["-I", "-I -S -B"])
 @pytest.mark.parametrize("options", ["-I", "-E", "-S", "-I -S -B", "-X dev", "-X frozen_modules=off"])
 def test_options_of_the_interpreter_hide_nothing(project, options):
     assert_all_by_task(start(project, f"exec {PYTHON} {options} {STREAMS}"))
@@ -212,6 +215,8 @@ def test_a_refused_connection_in_a_task_hits_its_request(project, client):
     assert run.test["counts"].get("plan_not_met", 0) == 0, run.test["counts"]
 
 
+# A loop alone stays, and a library on it.
+@pairs.only("client", ["streams", "httpx"])
 @pytest.mark.parametrize("client", ["streams", "aiohttp", "httpx"])
 def test_a_request_whose_body_comes_a_turn_later_gets_its_faults(project, client):
     """Four of them, two and two at the same time; none is left out, and each fault hits the one it is meant for."""

@@ -117,7 +117,8 @@ def test_callers_without_an_agent_and_a_machine_that_checks_what_we_do(project, 
     assert "serving" in log and not re.search("in native method|VerifyError|ilibuster", log), log
 
 
-@pairs.only("server", ["tomcat"])
+# Requests that overlap are told apart in the tests above.
+@pytest.mark.whole
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_caller_that_came_again_beside_a_silence_bars_no_call_site(project, server):
     """Each fault of the servlet's one call is met, before and after the execution in which two requests were open."""

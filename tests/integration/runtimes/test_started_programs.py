@@ -1,6 +1,7 @@
 """A program that a request's handler starts makes its calls for that request, by whatever function it is started."""
 import pytest
 
+import pairs
 from conftest import PYTHON
 from rpc_tree import attributions, causes, observe
 from small_apps import APPS, relay, url
@@ -166,6 +167,8 @@ def observe_programs(project, text, name, interpreter, *options):
     return run
 
 
+# Shells, forks, and each family of functions stay with one or two of their forms.
+@pairs.only("how", ["subprocess", "shell", "forked", "system", "popen", "posix_spawn", "execve", "execlp", "execveat"])
 @pytest.mark.parametrize("how", WAYS)
 def test_every_way_of_starting_a_program(project, how):
     run = observe_programs(project, THREADS, "threads.py", PYTHON, how)
@@ -177,6 +180,8 @@ def test_an_event_loop_of_python(project):
     assert causes(run, "web") == {"program"}
 
 
+# One that waits stays, and one that does not.
+@pairs.only("how", ["spawn", "execFileSync"])
 @pytest.mark.parametrize("how", ["execFile", "spawn", "execFileSync", "execSync"])
 def test_node(project, how):
     run = observe_programs(project, NODE, "starting.cjs", "node", how)

@@ -57,8 +57,8 @@ def explored(project, config, options):
     }
 
 
-# The JVM over TLS has tests of its own (test_tls_of_the_jvm.py).
-@pairs.only("application", ["cinema-1", "expedia"])
+# The cheapest one; Python over TLS is in the test below, and the JVM has tests of its own (test_tls_of_the_jvm.py).
+@pairs.only("application", ["expedia"])
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_an_exploration_over_tls_shows_the_same_as_in_the_clear(project, tls, application):
     if application == "mailchimp":

@@ -15,6 +15,7 @@ import certificates
 import gateway_faults
 import gateways
 import matrix
+import pairs
 from conftest import BUILD, PRELOAD, PROGRAMS, PYTHON, accepts, free_port, wait_until
 from rpc_tree import observe
 from small_apps import config, printed, printing, relay
@@ -24,6 +25,8 @@ PAIRS = [("sync", "blocking", 8), ("sync", "queue", 2), ("async", "chained", 8),
          ("grpc", "stream", 1), ("grpc.aio", "aio", 8), ("grpc.aio", "aio-gather", 1)]
 
 
+# Each server with the client that is the hardest for it.
+@pairs.only("server, client", [("sync", "queue"), ("async", "chained"), ("grpc", "stream"), ("grpc.aio", "aio-gather")])
 @pytest.mark.parametrize("server, client, number", PAIRS)
 def test_every_call_has_the_request_that_caused_it(project, tls, server, client, number):
     """With a background caller every 5 ms in the same process."""
@@ -94,6 +97,8 @@ FAULTS = {"grpc:UNAVAILABLE": "UNAVAILABLE", "grpc:INTERNAL:after": "INTERNAL", 
           "latency:50ms": "b"}
 
 
+# An answer, a silence and an end without its trailers stay.
+@pairs.only("fault", ["grpc:INTERNAL:after", "timeout", "no-trailers"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_of_python(project, tls, fault):
     project.write("ask.py", ASK)
@@ -133,6 +138,8 @@ def java_application(tls):
     return [{**back, "env": {**back["env"], "TLS": str(tls)}}, relay("pages"), gateways.java(env=trusting(tls))]
 
 
+# This stub goes on in other threads.
+@pairs.only("stub", ["async"])
 @pytest.mark.parametrize("stub", ["blocking", "async"])
 def test_calls_of_java_are_seen(project, tls, stub):
     """(ALPN: tests/programs/grpc_java/JdkAlpn.java.)"""
@@ -150,6 +157,8 @@ def test_faults_of_java_meet_their_call(project, tls):
     gateway_faults.check_faults(project, gateway, "blocking", gateway_faults.PAIRWISE, back=back, index={"stack": False, "payload": False})
 
 
+# A silence over TLS is among the faults of Python above.
+@pytest.mark.whole
 def test_a_silence_of_java(project, tls):
     back, _, gateway = java_application(tls)
     gateway_faults.check_silence(project, gateway, "async", back=back, index={"stack": False})

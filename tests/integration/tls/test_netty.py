@@ -37,7 +37,8 @@ def outcomes(project, tls, transport, framing):
     return dict(zip(faults, told, strict=True))
 
 
-@pairs.only("framing", [""])
+# One client, whose faults over TLS are in test_tls_servers.py, too: what it prints takes a minute.
+@pytest.mark.whole
 @pytest.mark.parametrize("framing", ["", "chunked"])
 def test_what_its_client_prints_is_the_same_in_the_clear_and_over_tls(project, tls, framing):
     clear, encrypted = (outcomes(project, tls, transport, framing) for transport in ("clear", "tls"))

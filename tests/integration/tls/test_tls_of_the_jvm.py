@@ -17,8 +17,9 @@ def echo(tls, kind, flags=""):
     return {"name": "echo", "command": f"exec {JAVA} {flags} Bytes serve ${{port:echo}} {tls} {kind}"}
 
 
-@pairs.each("kind, flags", [("engine", ""), ("socket", "-Xcheck:jni -XX:+UnlockDiagnosticVMOptions -XX:+BytecodeVerificationLocal"),
-                            ("engine", "-Djdk.tls.client.protocols=TLSv1.2")])
+# Each of the two; an SSLEngine with TLS 1.3 is in test_tls_servers.py (java Netty).
+@pairs.only("kind, flags",
+            [("engine", "-Djdk.tls.client.protocols=TLSv1.2"), ("socket", "-Xcheck:jni -XX:+UnlockDiagnosticVMOptions -XX:+BytecodeVerificationLocal")])
 @pytest.mark.parametrize("kind", ["socket", "engine"])
 @pytest.mark.parametrize("flags", ["", "-Xcheck:jni -XX:+UnlockDiagnosticVMOptions -XX:+BytecodeVerificationLocal", "-Djdk.tls.client.protocols=TLSv1.2"])
 def test_the_same_bytes_arrive(project, tls, flags, kind):
@@ -60,6 +61,8 @@ def test_calls_have_the_request_that_caused_them(project, tls, client):
 FAULTS = ["status:503", "reset", "timeout", "status:503:after", "reset:after", "timeout:after", "latency:50ms", "empty-message", "corrupt-message"]
 
 
+# SSLSocket; faults on an SSLEngine are in test_tls_servers.py (java Netty).
+@pairs.only("kind", ["socket"])
 @pytest.mark.parametrize("kind", ["socket", "engine"])
 def test_faults_on_a_kept_connection(project, tls, kind):
     """The second of three requests. The fault finds it, and what was planned happens."""

@@ -174,7 +174,8 @@ def test_requests_are_seen_on_both_sides(project, tls, server):
         row for path in "ab" for row in (f"test>front GET /{path} 200", f"test>front GET /{path} 200 / front>back GET {'/' if server == 'python' else '/' + path} 200")), run
 
 
-@pairs.only("server", ["nginx", "haproxy", "python", "gunicorn gthread", "uvicorn", "java HttpsURLConnection", "java HttpClient", "java Netty"])
+# Of OpenSSL in workers, in threads and in Python one each, and an SSLEngine; the other clients of Java are in test_tls_of_the_jvm.py.
+@pairs.only("server", ["nginx", "haproxy", "python", "java Netty"])
 @pytest.mark.parametrize("server", SERVERS)
 def test_faults_below_them(project, tls, server):
     services = application(project, tls, server)

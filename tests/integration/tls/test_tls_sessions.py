@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+import pairs
 from conftest import PROGRAMS, REPOSITORY, free_port
 from small_apps import config
 
@@ -67,6 +68,8 @@ def exchanges(ways, seed):
     return bytes(steps)
 
 
+# All but the one that waits for its limit in each sequence.
+@pairs.only("fault", ["status:503", "status:503:after", "reset", "reset:after", "timeout"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_sequences_with_a_fault(project, fault):
     files = [project.directory / f"sequence-{ways}" for ways in WAYS]

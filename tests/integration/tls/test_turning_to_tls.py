@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 import certificates
+import pairs
 from conftest import PYTHON, accepts, free_port, need_user_name, wait_until
 from rpc_tree import chains, observe_and_compare
 from small_apps import config, printed, printing, relay
@@ -64,6 +65,8 @@ def test_a_tunnel_leads_to_its_target(project, tls, proxy, name):
     assert chains(run) == ["test>back GET /x 200"], run
 
 
+# Each client gets through the tunnel in the test above.
+@pairs.only("name", ["requests"])
 @pytest.mark.parametrize("name", CLIENTS)
 def test_faults_happen_inside_of_a_tunnel(project, tls, proxy, name):
     project.write("filibuster.json", config(
@@ -101,6 +104,8 @@ exec %(bin)s/postgres -D data -h 127.0.0.1 -p $PORT_DB -k '' -c ssl=%(ssl)s -c f
 """
 
 
+# In this mode the certificate is looked at.
+@pairs.only("mode", ["verify-full"])
 @pytest.mark.parametrize("mode, ssl", [("verify-full", "on"), ("require", "on"), ("prefer", "off")])
 def test_postgresql_is_not_disturbed(project, tls, mode, ssl):
     """Its protocol is not followed, with TLS or without, and that is said."""

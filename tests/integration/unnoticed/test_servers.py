@@ -231,9 +231,9 @@ def ports_of(name, services):
     return {service: [service] if service in ("front", "front-tls", "calls") else ["front", "front-tls"] for service, _ in services}
 
 
-# One of each kind: workers by fork, threads, an event loop, several processes at one port, HTTP/2, the JVM. The other servers have the same
+# One of each kind: workers by fork, an event loop, several processes at one port, HTTP/2, the JVM. The other servers have the same
 # hooks below them, and their calls are in tls/test_tls_servers.py and runtimes/.
-@pairs.only("name", ["nginx", "apache2 with php-fpm", "gunicorn gthread", "node cluster", "node http2", "jetty", "grpc behind nginx"])
+@pairs.only("name", ["nginx", "apache2 with php-fpm", "node cluster", "node http2", "jetty", "grpc behind nginx"])
 @pytest.mark.parametrize("name", SERVERS)
 def test_a_server(open_project, name):
     """As root: nginx, Apache and php-fpm have workers of another user, which must be able to read the files."""
