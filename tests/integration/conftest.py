@@ -54,7 +54,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "whole: the rest of a product, or a long or busy run, that only `make test-all` runs")
+    config.addinivalue_line("markers", "whole: the rest of a product, a further example of a kind, or a long or busy run, that only `make test-all` runs")
     config.addinivalue_line("markers", "stays(names, rows, together): the table of a product (pairs.py)")
     config.addinivalue_line("markers", "alone: needs the machine for itself, as the tests of attach do")
     if not hasattr(config, "workerinput"):  # the workers of xdist report to the process that writes

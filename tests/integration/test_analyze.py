@@ -201,6 +201,7 @@ def explore(project, config, *options, **environment):
     return found, done
 
 
+@pytest.mark.whole
 def test_audible_in_node(project):
     config, faults = proposed(project, "audible")
     assert faults == {"ownership": TRANSPORT | {"status:403", "status:404", "status:500"},
@@ -251,6 +252,8 @@ def test_netflix_in_cpp(project):
     assert found == {("my-list", "refused"), ("my-list", "timeout")}, done
 
 
+# What .proto files say of a service is in test_proto_files_alone_describe_a_service.
+@pytest.mark.whole
 def test_purchase_over_grpc(project):
     config, faults = proposed(project, "purchase", "--proto", CORPUS / "purchase" / "shop.proto", name="half-done.json")
     either = {"grpc:UNAVAILABLE", "grpc:DEADLINE_EXCEEDED", "grpc:UNKNOWN"}

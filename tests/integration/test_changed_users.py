@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 import certificates
+import pairs
 from conftest import PRELOAD, PROGRAMS, PYTHON, free_port, wait_until
 from by_hand import listens
 from processes import alive, owned
@@ -187,6 +188,8 @@ def open_tls(tmp_path_factory, open_project):
     return made
 
 
+# Each server stays once; the others of it get faults in the test below.
+@pairs.only("server", ["nginx, www-data, over TLS", "apache2, www-data", "php-fpm, www-data, calls over TLS", "python, seteuid"])
 @pytest.mark.parametrize("server", SERVERS)
 def test_calls_of_workers_are_seen_with_their_cause(open_project, open_tls, server):
     services, front = application(open_project, open_tls, server)
@@ -198,6 +201,8 @@ def test_calls_of_workers_are_seen_with_their_cause(open_project, open_tls, serv
         f"test>front GET /{n} 200", f"test>front GET /{n} 200 / front>back GET /{n} 200"))
 
 
+# Each server stays once, with the transport that it does not have in the test above.
+@pairs.only("server", ["nginx, nobody", "apache2, www-data, over TLS", "php-fpm, www-data", "python, setresuid"])
 @pytest.mark.parametrize("server", SERVERS)
 def test_calls_of_workers_get_faults(open_project, open_tls, server):
     services, front = application(open_project, open_tls, server)

@@ -5,6 +5,7 @@ to find.
 """
 import pytest
 
+import pairs
 from conftest import CORPUS
 from corpus import in_place
 
@@ -39,6 +40,7 @@ def test_audible_tells_the_user_to_try_again_when_chapters_are_missing(project):
     assert outcome.exit_code == 1 and faulted(outcome) == {"asset-metadata": {"status:404"}}, outcome
 
 
+@pytest.mark.whole
 def test_audible_repaired_tells_them_that_it_is_not_there(project):
     assert_silent(run(project, "audible", "--fault", "404"))
 
@@ -57,11 +59,14 @@ def test_mailchimp_shows_what_the_database_says(project):
     assert outcome.exit_code == 1 and faulted(outcome) == {"db-primary": {"status:403"}}, outcome
 
 
+# The other bug of the same application is in the test above.
+@pytest.mark.whole
 def test_mailchimp_shows_the_raw_error_without_requestmapper(project):
     outcome = mailchimp(project, MAILCHIMP_BUGS="2")
     assert outcome.exit_code == 1 and faulted(outcome) == {"requestmapper": {"refused", "status:503"}}, outcome
 
 
+@pytest.mark.whole
 def test_mailchimp_repaired_is_silent(project):
     assert_silent(mailchimp(project))
 
@@ -88,6 +93,8 @@ def with_telemetry_faults(project, *faults):
     return project.write("filibuster.json", config)
 
 
+# The nested calls are the same after the effect.
+@pairs.only("silence", ["timeout"])
 @pytest.mark.parametrize("silence", ["timeout", "timeout:after"])
 def test_netflix_has_a_nested_timeout_that_only_real_timeouts_find(project, silence):
     config = with_telemetry_faults(project, silence)

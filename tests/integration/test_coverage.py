@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+import pairs
 from conftest import BUILD, CORPUS, PRELOAD, PYTHON, REPOSITORY
 from corpus import in_place
 from processes import events
@@ -62,6 +63,8 @@ def assert_shares(file, source, reached, only, never=()):
     assert marked(source, *never) <= file["never"], file
 
 
+# Handlers of exceptions in Python run in test_python_is_measured_however_it_is_started, too.
+@pytest.mark.whole
 def test_python_under_faults_runs_the_handlers_of_exceptions(project):
     outcome, coverage = explored(project, CORPUS / "cinema-1" / "filibuster.json", "--fault", "refused", "--fault", "503")
     assert coverage.services["users"]["tools"] == ["coverage.py"]
@@ -150,6 +153,8 @@ def covered_file(project, made, exit_code=0, **options):
     return outcome, Coverage(outcome)
 
 
+# The plain way is in the other tests of Python; a child of a shell is the one that is not like it.
+@pairs.only("id", ["{python} {app} {arguments} & wait"])
 @pytest.mark.parametrize("command", [
     "exec {python} {app} {arguments}",
     "{python} {app} {arguments} & wait",       # a child of a shell, which ends first
@@ -179,6 +184,8 @@ def test_what_a_crash_takes_with_it_is_said(project):
     assert marked(COVERED, "its last line") <= coverage.file("front", "covered.py")["never"]
 
 
+# The end that takes something with it is the one of which something is said.
+@pairs.only("end", ["quit"])
 @pytest.mark.parametrize("end, lost", [("quit", True), ("exit", False)])
 def test_an_exit_that_took_all_with_it_is_said(project, end, lost):
     outcome, coverage = covered_file(project, covered(end), exit_code=1)
@@ -249,6 +256,8 @@ def data_of_front(project):
     return set((project.root / "coverage" / "front").rglob("data.*"))
 
 
+# A run that goes on is in the next test, too.
+@pytest.mark.whole
 def test_an_interrupted_run_goes_on_counting(project):
     interrupted(project, "--coverage")
     before = data_of_front(project)

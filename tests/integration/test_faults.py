@@ -77,8 +77,8 @@ def expected(refused, reset, timeout):
             **statuses(500, 502, 503), "status:503:after": "status 503, , Retry-After None"}
 
 
-# requests and urllib are in test_http_faults.py, too.
-@pairs.only("library", ["http.client", "asyncio"])
+# requests and urllib, and with it http.client, are in test_http_faults.py, too.
+@pairs.only("library", ["asyncio"])
 @pytest.mark.parametrize("library", ["requests", "urllib", "http.client", "asyncio"])
 def test_libraries_of_python_see_each_fault(project, library):
     _, seen = explore(project, [counting()], f"{PYTHON} {APPS}/caller.py {library} {url('back', '/x')}")
@@ -96,6 +96,8 @@ def test_a_reused_connection_is_reset_where_it_cannot_be_refused(project):
     assert re.search(r"refused.{0,200}reset|reset.{0,200}refused", said, re.S), run
 
 
+# What curl makes of each fault is in test_http_faults.py.
+@pytest.mark.whole
 @pytest.mark.skipif(not shutil.which("curl"), reason="NOT TESTED: curl not installed")
 def test_curl_sees_each_fault(project):
     _, seen = explore(project, [counting()],
@@ -127,7 +129,8 @@ def test_cpp_httplib_sees_each_fault(project):
         assert len(row["received"]["received-time"]) == (0 if fault in ("", "status:200") else 1), (fault, row)
 
 
-@pairs.only("id", ["addresses0", "addresses2"])
+# The name that has addresses of both families.
+@pairs.only("id", ["addresses2"])
 @pytest.mark.parametrize("addresses", [("127.0.0.1",), ("[::1]",), ("[::1]", "127.0.0.1")])
 def test_a_name_is_refused_at_all_of_its_addresses(project, addresses):
     service = counting("back", *(f"'{address}:${{port:back}}'" for address in addresses), ready={"log": "counting"})
@@ -247,7 +250,8 @@ sys.exit(os.waitpid(child, 0)[1])
 """
 
 
-@pairs.only("same", ["same"])
+# Ten thousand requests are the point of it.
+@pytest.mark.whole
 @pytest.mark.parametrize("same", ["", "same"], ids=["one-path", "all-alike"])
 def test_ten_thousand_interleaved_requests_and_one_planned_fault(project, same):
     """`one-path`: the rule names one request of the 10,000; `all-alike`: all have one signature, the count tells them apart."""

@@ -64,12 +64,13 @@ def table(transport):
     return told
 
 
-# Each client with each framing and with each transport.
-STAY = [(library, framing, transport) for number, library in enumerate(CLIENTS)
-        for framing, transport in ([("", "clear"), ("chunked", "tls")] if number % 2 == 0 else [("chunked", "clear"), ("", "tls")])]
+# Each client once, by turns with one framing and transport or the other; over TLS those whose rows of docs/tls.md are of their own.
+STAY = [("requests", "chunked", "tls"), ("urllib", "", "tls"), ("aiohttp", "chunked", "tls"), ("httpx", "", "tls"), ("curl", "", "clear"),
+        ("fetch (Node)", "chunked", "clear"), ("axios", "", "clear"), ("JDK HttpClient", "chunked", "clear"),
+        ("HttpURLConnection", "", "clear"), ("cpp-httplib", "", "tls")]
 
 
-@pairs.pairwise("library, framing, transport", STAY)
+@pairs.each("library, framing, transport", STAY)
 @pytest.mark.parametrize("transport", ["clear", "tls"])
 @pytest.mark.parametrize("framing", ["", "chunked"])
 @pytest.mark.parametrize("library", CLIENTS)

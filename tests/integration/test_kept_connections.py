@@ -56,7 +56,7 @@ def test_processes_that_keep_connections_see_what_is_reported(project, processes
     assert client["refused"] > 0 and client["reset"] == 0, client
 
 
-@pairs.only("processes", [1])
+@pytest.mark.whole
 @pytest.mark.parametrize("processes", [1, 3])
 def test_a_client_that_does_not_look_sees_a_reset_and_that_is_said(project, processes):
     run, rows = explore(project, forked(processes, "--plain"), 100)
@@ -68,7 +68,7 @@ def test_a_client_that_does_not_look_sees_a_reset_and_that_is_said(project, proc
     assert client["never_refused"] == [] or "as a reset only" in run.output, run
 
 
-@pairs.only("options", ["--again"])
+@pytest.mark.whole
 @pytest.mark.parametrize("options", ["--again", "--plain --again"])
 def test_attempts_of_the_program_itself_are_rpcs_of_their_own(project, options):
     """What is counted at a call site is as long as the calls that failed made it."""
@@ -128,6 +128,8 @@ def test_the_second_attempts_of_java_in_a_hundred_executions_are_refused_as_well
     assert_second_attempts_are_refused(project, server, 100)
 
 
+# Refusals of the JDK's HttpClient are in runtimes/test_jvm.py, too.
+@pytest.mark.whole
 def test_a_client_whose_threads_take_turns_is_refused_its_first_connection(project):
     """The JDK's HttpClient writes each request from any thread of its pool. The calls come from one thread all the same."""
     gets = " ".join(url("back", path) for path in ("/a", "/b"))

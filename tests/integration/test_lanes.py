@@ -137,6 +137,8 @@ def test_a_lane_that_does_not_start_is_not_used(project):
     assert any("lane 1 is not used" in note for note in run.test["notes"]), run
 
 
+# Three hundred executions: lanes are measured for four seconds.
+@pytest.mark.whole
 def test_lanes_that_make_nothing_faster_are_given_up(project):
     """An execution that meets another one waits for it, and then lasts longer. (Lanes are measured for four seconds.)"""
     made = application(bounds={"max_faults": 1}, inject=[f"status:{status}" for status in range(400, 500)])
@@ -148,6 +150,8 @@ def test_lanes_that_make_nothing_faster_are_given_up(project):
     assert run.exit_code == 0 and run.executed == 1 + 3 * 100 and run.test["lanes"]["used"] == 2, run
 
 
+# That the test is forked once it pays is in test_snapshots.py, on one lane.
+@pytest.mark.whole
 def test_lanes_begin_to_fork_the_test_when_that_pays(project):
     """Five executions are few. Each of them brings further ones."""
     names = "abcde"
@@ -218,6 +222,8 @@ def test_tests_are_explored_side_by_side(project):
     assert replayed.exit_code == 1, replayed
 
 
+# An interrupted run of one test goes on in a test above.
+@pytest.mark.whole
 def test_what_was_explored_side_by_side_goes_on_after_an_interruption(project):
     made = application(options="", bounds={"max_faults": 1}, inject=INJECT[:2])
     made["tests"] = [named(made["tests"][0], name) for name in ("one", "two", "three", "four")]
@@ -258,6 +264,8 @@ def test_a_lane_that_shows_something_else_explores_nothing(project):
     assert any("lane 1 is not used" in note for note in run.report["tests"][0]["notes"]), run
 
 
+# That a predicate answers for its lane is in test_a_predicate_answers_for_its_lane.
+@pytest.mark.whole
 def test_a_predicate_answers_for_the_test_of_its_lane(project):
     """Both tests ask at the same time; only one asks of what no RPC can be."""
     predicates = pathlib.Path(__file__).resolve().parents[2] / "cli" / "python"

@@ -4,6 +4,8 @@ import json
 import signal
 import socket
 
+import pytest
+
 from conftest import CORPUS, PYTHON, free_port
 from corpus import in_place
 from processes import events
@@ -29,6 +31,8 @@ def holds(port):
     return holder
 
 
+# That a session goes on with its ports is in the tests below; this one explores a whole application.
+@pytest.mark.whole
 def test_an_interrupted_exploration_comes_to_the_same_count(project):
     project.write("filibuster.json", in_place(CORPUS / "audible" / "filibuster.json") | {"reduce": "published"})
     process = project.start("run", "--json")

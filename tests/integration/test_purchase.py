@@ -12,6 +12,7 @@ def explore(project, variant, *options):
     return project.filibuster("run", "-c", CORPUS / "purchase" / f"{variant}.json", *options)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("variant", ["hard", "discounts"])
 def test_nothing_is_found_where_nothing_is_wrong(project, variant):
     run = explore(project, variant, *(["--reduce", "published"] if variant == "discounts" else []))
@@ -30,6 +31,8 @@ def only_fault(run):
     return finding, fault
 
 
+# A timeout that only real time finds is in test_corpus_bugs.py, too.
+@pytest.mark.whole
 def test_a_timeout_that_is_longer_than_the_callers_costs_the_discount(project):
     finding, fault = only_fault(explore(project, "latent-bug"))
     assert (fault["caller"], fault["service"], fault["path"], fault["fault"]) == (
@@ -37,6 +40,8 @@ def test_a_timeout_that_is_longer_than_the_callers_costs_the_discount(project):
     assert "expected a total of 9000, got 10000" in finding["first"]["output"]
 
 
+# The test below finds the same bug by one of its faults.
+@pytest.mark.whole
 def test_a_failure_after_the_transfer_takes_the_money(project):
     run = explore(project, "half-done")
     assert run.exit_code == 1 and run.test["finished"], run

@@ -53,8 +53,10 @@ def whole(*values):
 
 
 @pytest.mark.parametrize("hazard", [
-    "bytes", "heap-growth", "new-mapping", "dropped", "dropped-read", "unmapped", "unmapped-again", "readonly", "readonly-file",
-    "protection", "private-file-dropped", "random", "signals", "interval-timers", "names", "locks",
+    "bytes", "heap-growth", "new-mapping", "dropped", "unmapped", "readonly", "protection", "random", "signals", "interval-timers", "names",
+    "locks",
+    # Other forms of what is dropped, unmapped and read-only above.
+    *map(whole, ["dropped-read", "unmapped-again", "readonly-file", "private-file-dropped"]),
     # Memory that a fork leaves out, or takes out of userfaultfd(2), is not there in a child of the snapshot, and need not be given back.
     *map(whole, ["deep-stack", "dont-fork", "userfaults", "library", "exit-in-handler", "thread-joined", "abort", "killed"]),
 ])
@@ -66,16 +68,16 @@ PROCESSES = "processes"
 
 
 @pytest.mark.parametrize("hazard, why", [
-    ("large-file-and-dropped", "memory"),
+    whole("large-file-and-dropped", "memory"),
     ("posix-timer", "timer_create"),
-    ("limit-of-files", "limits have changed"),
-    ("child-waited", PROCESSES),
+    whole("limit-of-files", "limits have changed"),
+    whole("child-waited", PROCESSES),
     ("grandchild", PROCESSES),
-    ("ignored-grandchild", PROCESSES),
-    ("ignored-session", PROCESSES),
+    whole("ignored-grandchild", PROCESSES),
+    whole("ignored-session", PROCESSES),
     whole("ignored-command", PROCESSES),
     ("thread-left", "it has threads that have not ended"),
-    ("wipe-on-fork", "MADV_WIPEONFORK"),
+    whole("wipe-on-fork", "MADV_WIPEONFORK"),
     ("huge-pages", "huge pages"),
     ("_exit", "it ended without calling exit()"),
     whole("large-file", "read-only"),
@@ -149,6 +151,8 @@ def test_a_test_that_closes_all_descriptors_is_as_it_is_plainly(project):
     assert explored(project, "closed-all").test["start"]["way"] in ("reset", "forked")
 
 
+# Each execution takes most of a second of the processor.
+@pytest.mark.whole
 def test_a_limit_of_processor_time_is_one_of_each_execution(project):
     # Two executions of one process would be more than the second that it has.
     check_reset(project, explored(project, "processor"))
@@ -191,6 +195,8 @@ def test_each_execution_writes_the_counts_of_gcov(project):
         assert {one["count"] for one in counts if one["line_number"] == line} == {executions}, counts
 
 
+# The counts of gcov are in the test above.
+@pytest.mark.whole
 def test_each_execution_writes_its_data_of_coverage_py(project):
     pytest.importorskip("coverage", reason="NOT CHECKED: python3-coverage is not installed")
     project.write("test.py", f"""

@@ -71,6 +71,8 @@ def test_the_bug_mended_and_a_call_added_it_begins_anew_and_says_why(application
     assert run.test["finished"] and run.executed == (1 + len(FAULTS)) ** 3, run
 
 
+# That a file has changed is in test_the_bug_mended_and_a_call_added_it_begins_anew_and_says_why.
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["front.py", "test.py"])
 def test_a_program_that_the_commands_name_is_another_one(application, name):
     interrupt(application)
@@ -89,6 +91,8 @@ def test_the_same_files_with_other_calls_begin_anew_too(application):
     assert run.test["finished"] and paths(run) == {"/one", "/two", "/three"}, run
 
 
+# What begins anew with the same files is in the test above.
+@pytest.mark.whole
 def test_what_was_counted_is_counted_anew(application):
     made = json.loads((application.directory / "filibuster.json").read_text())
     application.write("filibuster.json", {**made, "faults": [{"inject": ["500", "refused"]}]})
@@ -109,6 +113,7 @@ def test_another_configuration_begins_anew_and_says_why(application):
     assert begins_anew(run, "configuration"), run
 
 
+@pytest.mark.whole
 def test_what_an_interrupted_exploration_has_not_come_to_is_not_for_an_option_to_accept(application):
     application.write("calls.py", CALLS.replace('"/two"', '"/two", "/three", "/four"'))
     hold = application.write("hold", "")
@@ -129,6 +134,7 @@ def test_files_that_were_only_touched_go_on(application):
     assert run.exit_code == 1 and run.test["finished"], run
 
 
+@pytest.mark.whole
 def test_a_path_that_a_mask_leaves_out_may_be_another_one(application):
     application.write("calls.py", 'import os\nPATHS = [f"/orders/{os.getpid()}", "/two"]\nON_FAILURE = "answer500"\n')
     made = json.loads((application.directory / "filibuster.json").read_text())
@@ -147,6 +153,7 @@ class FrontByHand(ByHand):
         return super().command(name, *arguments) if name == "back" else [PYTHON, "-B", "front.py", str(self.ports[name])]
 
 
+@pytest.mark.whole
 def test_services_started_by_hand_that_are_other_programs_now_begin_anew(tmp_path):
     programs = Project(tmp_path / "programs")
     for name, text in (("front.py", FRONT), ("calls.py", CALLS), ("data", "")):

@@ -190,8 +190,9 @@ def suite_of_shop(project, runner, *options):
     return project.filibuster("suite", *options)
 
 
-# How the suites of the others are listed, and their tests run one by one, is in test_suites.py.
-@pairs.only("runner", ["pytest", "junit"])
+# The cheapest one. How the suites of others are listed, and their tests run one by one, is in test_suites.py; how JUnit and GoogleTest
+# say their results, in tests/unit/suite.
+@pairs.only("runner", ["pytest"])
 @pytest.mark.parametrize("runner", ["pytest", "unittest", "mocha", "gtest", "junit"])
 def test_a_retry_that_repeats_a_payment_is_found_in_a_suite_of_each_runner(project, runner):
     run = suite_of_shop(project, runner, "--policy", "P1,P3")
@@ -278,6 +279,8 @@ def test_drop(): assert urllib.request.urlopen(os.environ["DROP_URL"]).status ==
     assert faults["drop"]["oracle"] not in ("none", "process-died") and not faults["drop"]["skipped"], run
 
 
+# The tests of Node above have one that ends so.
+@pytest.mark.whole
 def test_a_runner_that_ends_with_success_and_without_a_result_has_died(project):
     project.write("shop.py", PYTHON_SHOP + """
 def pay_or_leave():
@@ -322,6 +325,8 @@ DESK_TESTS = ["test_desk.py::TestAttachments::test_unit_an_attachment_can_be_rea
               "test_desk.py::TestInbox::test_unit_a_ticket_that_was_put_is_there", "test_desk.py::TestTickets::test_unit_texts_of_what_was_kept"]
 
 
+# The four bugs. That nothing is found where nothing is wrong is in test_suite_own_errors.py, too.
+@pairs.only("id", ["with its bugs"])
 @pytest.mark.parametrize("bugs", [["conflict", "twice", "optimist", "careless"], []], ids=["with its bugs", "repaired"])
 def test_the_bugs_of_the_desk_are_found_and_nothing_else(project, bugs):
     if not CLOUDS.exists() or shutil.which("node") is None:

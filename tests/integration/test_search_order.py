@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+import pairs
 from conftest import PYTHON
 from documents import events
 from small_apps import APPS, config, probe, relay, url
@@ -50,6 +51,8 @@ def test_each_call_site_has_a_fault_before_any_has_another_one(shop):
     assert all(len(set(catalog[at:at + 2])) == 2 for at in (0, 2, 4)), order
 
 
+# A bounded run has its order in the test below, and two lanes in test_tests_take_turns_in_whatever_order_they_stand.
+@pytest.mark.whole
 def test_the_order_is_that_of_one_lane_and_of_a_bounded_run(shop):
     whole = order_of(shop.filibuster("run", "--json"))
     shutil.rmtree(shop.root)  # an earlier report would say what is suspect
@@ -91,6 +94,8 @@ def is_pair(faults):
     return len(faults) > 1 and {service for service, _ in faults} != {"payments"}
 
 
+# One order on one lane, and one on two.
+@pairs.only("id", ["pages-pay-all", "all-pay-pages"])
 @pytest.mark.parametrize("names", itertools.permutations(TESTS), ids="-".join)
 def test_tests_take_turns_in_whatever_order_they_stand(shop, names):
     several(shop, names)
@@ -114,6 +119,8 @@ def test_tests_take_turns_in_whatever_order_they_stand(shop, names):
     assert alone.report["tests"][0]["counts"] == reports["pay"]["counts"]
 
 
+# A run of one test that goes on is in test_what_is_suspect_comes_first_with_and_without_a_bound.
+@pytest.mark.whole
 def test_an_interrupted_run_goes_on_with_each_of_its_tests(shop):
     several(shop, TESTS)
     whole = shop.filibuster("run", "--json")

@@ -165,8 +165,8 @@ def ask(more=""):
 """
 
 
-# asyncio and threads, and pytest and unittest, are one Python.
-@pairs.only("language", ["threads", "pytest", "ruby", "perl", "php", "gtest", "node"])
+# One of each runtime: asyncio, threads, pytest and unittest are one Python.
+@pairs.only("language", ["threads", "ruby", "perl", "php", "gtest", "node"])
 @pytest.mark.parametrize("language", TESTS)
 def test_a_forked_test_shows_what_a_plain_start_shows(project, language):
     name, command, source = TESTS[language]
@@ -210,6 +210,8 @@ def test_executions_that_are_few_at_first_are_forked_once_there_are_more(project
 
 # --- what a test may do before its first call ------------------------------------------------------------
 
+# Each way of starting stays, and of the reasons for a plain start two.
+@pairs.only("id", ["pid", "file", "thread", "child", "memory"])
 @pytest.mark.parametrize("before, way, why", [
     ("import time, random, tempfile; drawn = (time.time(), random.random(), tempfile.mkdtemp(dir='.'))", "reset", ""),
     ("drawn = os.getpid()", "reset", ""),
@@ -291,6 +293,8 @@ sys.exit(0 if status == 200 else 7)
     assert len(lines) >= 2 * run.executed
 
 
+# A signal takes no time; tests that hang are in test_results.py.
+@pairs.only("detail", ["SIGSEGV"])
 @pytest.mark.parametrize("end, detail", [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("import time; time.sleep(300)", "does not end")])
 def test_a_test_that_is_killed_by_a_signal_or_hangs(project, end, detail):
     test = python(project, f"{ASK}\nif ask() != 200:\n    {end}\n") | {"timeout": "3s"}
@@ -324,6 +328,8 @@ def test_a_shell_test_whose_call_is_in_a_child_is_plain(project):
     assert "python3" in line and "`exec` before it" in line, run
 
 
+# The plain form is the usual one.
+@pairs.only("id", ["plain"])
 @pytest.mark.parametrize("command", [f"{PYTHON} test.py", f"FRONT='{url('front')}' A=1 {PYTHON} \"test.py\""], ids=["plain", "assigned"])
 def test_a_plain_command_is_forked_without_exec(project, command):
     name, _, source = TESTS["python"]
@@ -389,6 +395,8 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 """
 
 
+# One that is started ahead, and one that is not.
+@pairs.only("id", ["ahead", "file"])
 @pytest.mark.parametrize("command, ahead", [
     (f"exec {PYTHON} counting.py ${{port:back}}", True),
     (f"{PYTHON} counting.py ${{port:back}}; exit $?", False),           # another process binds the port

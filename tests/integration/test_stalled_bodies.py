@@ -1,5 +1,6 @@
 """A body that stops in its middle: who waits for the rest without a limit is found, and said for what it is."""
 import certificates
+import pairs
 import pytest
 
 from conftest import PYTHON
@@ -95,6 +96,8 @@ def test_a_thread_that_waits_for_nothing_else_and_without_a_limit_is_found_at_on
     assert replay.exit_code == 1 and "caller has no limit for the body" in replay.output, (replay, finding)
 
 
+# These two start the least: one in a runtime with an alarm, one that waits in real time.
+@pairs.only("id", ["alarm", "slow"])
 @pytest.mark.parametrize("front, command, members", [
     (NODE_FRONT, "node", {}),
     (LOOP, PYTHON, {}),
@@ -124,6 +127,8 @@ def test_a_limit_that_is_seen_is_over_at_once(project, options):
 
 
 # The test's own limit is the shortest. Node reports then that its request has ended, and a thread that waits does not.
+# Python is the cheaper one.
+@pairs.only("id", ["python"])
 @pytest.mark.parametrize("front, command, said", [
     (NODE_FRONT, "node", "front: call was still open, long after the caller's own client had given up (hang limit 2.0 s reached)"),
     (ALARM, PYTHON, "front: caller still waited after 2 s for the rest of the body"),

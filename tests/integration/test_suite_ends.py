@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+import pairs
 from conftest import wait_until
 from shop_suite import GETTER, read, report, shop, suite, write_suite
 
@@ -72,6 +73,8 @@ def test_a_suite_that_is_interrupted_without_faults_names_the_tests_that_it_has_
     assert "the session was stopped before anything was planned" in output, output
 
 
+# With time for replays the rest is named as well.
+@pairs.only("id", ["with time for replays"])
 @pytest.mark.parametrize("time, replayed", [("1h", True), ("1ms", None)], ids=["with time for replays", "without"])
 def test_a_suite_whose_time_is_over_replays_for_a_while_and_names_what_is_left(project, time, replayed):
     # Two executions of each test without faults, and one fault.
@@ -108,6 +111,8 @@ def test_one(): passes(third)
     assert sorted(executed) == ["getter.py", "second.py", "third.py"] and run.exit_code == 4, run
 
 
+# Clients without a timeout are in test_silences_of_suites.py.
+@pairs.only("id", ["a limit of its own"])
 @pytest.mark.parametrize("client, then, entry, bounds, said", [
     ("timeout=20", "time.sleep(300)", {"timeout": 6}, None, "the test did not end within 6 s"),
     ("timeout=None", "raise", {}, {"hang_limit": 1}, "test: caller has no timeout (hang limit ")],

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+import pairs
 from conftest import PYTHON, REPOSITORY
 from small_apps import config, relay, url
 
@@ -70,6 +71,8 @@ def explored(run):
     return {test["test"]: (test["counts"]["executed"], len(test["findings"])) for test in report["tests"]}
 
 
+# Suites of pytest are in test_retry_aware.py and others.
+@pairs.only("runner", ["unittest"])
 @pytest.mark.parametrize("runner, names", [
     ("pytest", ["tests/test_shop.py::test_strict", "tests/test_shop.py::test_tolerant[a b]", "tests/test_shop.py::test_lonely",
                 "tests/test_shop.py::test_skipped"]),
@@ -97,6 +100,8 @@ def test_each_test_of_a_suite_is_explored_alone(project, runner, names):
     assert none.exit_code == 3 and "there is no test 'nobody'" in none.errors, none
 
 
+# mocha is in test_silences_of_suites.py, and Node's own runner in test_retry_aware.py.
+@pairs.only("runner", ["jest"])
 @pytest.mark.parametrize("runner", ["mocha", "jest", "node"])
 def test_each_test_of_a_javascript_suite_is_explored_alone(project, runner):
     node = shutil.which("node")

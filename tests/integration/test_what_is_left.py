@@ -55,6 +55,8 @@ def test_what_a_lane_started_ends_with_that_lane(project):
     assert left and not any(alive(int(path.read_text())) for path in left)
 
 
+# A daemon of a test that goes on at SIGTERM is in the tests above and below.
+@pytest.mark.whole
 def test_a_service_that_goes_on_at_sigterm_ends_with_its_children(project):
     """The child leads a session of its own, and holds the port: the next process of the service needs it."""
     stubborn = {"name": "stubborn", "command": f"exec {LEAVES} serve ${{port:stubborn}} child-$$", "restart": "each",

@@ -162,6 +162,7 @@ def in_the_future(line):
     return re.sub(r"--until \S+", "--until 2999-12-31", line)
 
 
+@pytest.mark.whole
 def test_the_verbs_of_the_guide(shop):
     """Seven commands, most of them a session of their own."""
     shop.configure("docs/guide.md")
@@ -214,6 +215,8 @@ def test_a_finding_is_accepted_and_replayed_elsewhere(explored):
     assert explored(replay).returncode == 1
 
 
+# The same options are in test_ci_results.py.
+@pytest.mark.whole
 def test_a_bounded_run_of_what_has_changed(explored):
     git = "git -c user.name=somebody -c user.email=somebody@example.org"
     explored(f"git init -q && git add . && {git} commit -qm one && git update-ref refs/remotes/origin/main HEAD && echo >> users.py")

@@ -50,6 +50,8 @@ def test_what_is_installed_works_from_there_and_can_be_removed(tmp_path):
     assert [path for path in scratch.rglob("*") if not path.is_dir()] == []
 
 
+# What each package holds is that of `make install`, by the same script.
+@pytest.mark.whole
 @pytest.mark.skipif(not shutil.which("dpkg-shlibdeps"), reason="dpkg-dev is not there: the Debian packages were not checked")
 def test_the_debian_packages_hold_what_each_place_needs(tmp_path):
     out = tmp_path / "deb"

@@ -26,6 +26,8 @@ def tree(tmp_path_factory):
     return out / made.stdout.splitlines()[-1].rsplit("/", 1)[-1]
 
 
+# That its programs start is in the tests below, and `make release-test` explores with it.
+@pytest.mark.whole
 def test_an_application_is_explored_and_a_finding_replayed_from_a_folder_with_blanks(tree, tmp_path):
     # The test notes what it and its services get, and asks whether it meets a fault, as it would from a shell.
     asks = f"env > env; cat /proc/$PPID/comm >> parent; cat /proc/self/maps > maps; {PROBE} 200 {url('front')}; status=$?; filibuster was-fault-injected; echo $? >> asked; exit $status"

@@ -45,6 +45,7 @@ def told(project, expected):
     return page["banner"]
 
 
+@pytest.mark.whole
 def test_a_program_that_is_not_there(project):
     project.write("filibuster.json", config([{"name": "back", "command": "exec no-such-program ${port:back}"}], [PASSED]))
     told(project, ["'back' ended before it was ready (exit status 127)", "no-such-program: not found", "install the program"])
@@ -56,6 +57,7 @@ def test_a_service_that_exits_at_its_start_with_a_traceback(project):
     told(project, ["'back' ended before it was ready (exit status 1)", "wrong.py\", line 2", "JSONDecodeError", "start it by hand"])
 
 
+@pytest.mark.whole
 def test_a_reference_execution_that_fails_its_assertion(project):
     project.write("test_stock.py", "stock = 3\nassert stock == 4, f'expected 4 books, got {stock}'\n")
     project.write("filibuster.json", config([relay("back")], [
@@ -65,6 +67,7 @@ def test_a_reference_execution_that_fails_its_assertion(project):
     assert "in test stock" in banner
 
 
+@pytest.mark.whole
 def test_a_port_that_is_in_use(project):
     with socket.socket() as taken:
         port = free_port()

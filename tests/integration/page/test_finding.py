@@ -90,6 +90,7 @@ def test_it_begins_with_the_tests_own_words_and_ends_with_the_trees(explored):
     assert any(line.startswith("front logged urllib.error.URLError") for line in finding["seen"]), finding["seen"]
 
 
+@pytest.mark.whole
 def test_what_the_callers_saw_is_shown_where_it_differs_and_folded_where_not(explored):
     project, _ = explored
     seen = look(project.root / "report.html", OPEN + """
@@ -102,6 +103,7 @@ def test_what_the_callers_saw_is_shown_where_it_differs_and_folded_where_not(exp
     assert seen.result["before"] == 0 and "URLError" in seen.result["logged"][0], seen.result
 
 
+@pytest.mark.whole
 def test_calls_that_are_equal_are_one_line_that_opens(project):
     project.write("filibuster.json", config(
         [relay("back"), relay("calm"), relay("front", "back", "calm")],

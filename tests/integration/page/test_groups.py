@@ -32,6 +32,8 @@ SHOWN = """const shown = async () => ({kicker: await page.locator(".kicker").all
     const at = async (hash) => { await page.goto(page.url().split("#")[0] + "#" + hash); await page.reload(); await page.waitForSelector("main h2"); return shown(); };"""
 
 
+# That an address leads to its finding is in test_page.py.
+@pytest.mark.whole
 def test_an_address_with_the_number_of_a_finding_opens_its_set_in_its_group(tmp_path):
     path = grouped(make(tmp_path / "p.html", 60, 6, 12), [2, 1, 3], [7, 5, 4, 6], range(8, 13))
     finding = data(path)["tests"][0]["findings"][4]
@@ -49,6 +51,7 @@ def test_an_address_with_the_number_of_a_finding_opens_its_set_in_its_group(tmp_
     assert hidden["missing"] == ["The filter hides finding 5. This is the first one."], hidden
 
 
+@pytest.mark.whole
 def test_the_findings_stand_in_the_order_of_the_report(tmp_path):
     """A finding of two call sites before one of a single one, as the terminal lists them."""
     def one_fault(summary):
@@ -169,6 +172,7 @@ def test_red_is_only_what_a_finding_has(project):
     assert seen.result["axe"] == [] and seen.errors == []
 
 
+@pytest.mark.whole
 def test_a_fault_that_came_only_under_faults_that_fail_anyway_is_not_red_and_not_green(tmp_path):
     def change(summary):
         for cell in summary["tests"][0]["matrix"]:

@@ -62,6 +62,8 @@ def test_an_exploration_without_a_finding_says_so(project):
     assert seen.result == ["No failure found"]
 
 
+# The matrix is in test_page_views.py, too.
+@pytest.mark.whole
 def test_the_matrix_has_every_fault_of_every_rpc(project):
     run = explore(project, faults=[{"inject": ["503", "refused"]}])
     seen = look(project.root / "report.html", OPEN + "await page.keyboard.press('3'); await page.waitForSelector('.matrix-row .cell');"
@@ -157,6 +159,7 @@ def test_without_scripts_the_findings_can_be_read(tmp_path, hostile):
     assert seen.requests == []
 
 
+@pytest.mark.whole
 def test_ten_thousand_findings_stay_usable(tmp_path):
     seen = look(make(tmp_path / "p.html", 12000, 30, 10000), OPEN + """
         const drawn = await page.locator(".group-row").count();
@@ -167,6 +170,7 @@ def test_ten_thousand_findings_stay_usable(tmp_path):
     assert seen.errors == []
 
 
+@pytest.mark.whole
 def test_a_page_that_was_cut_short_says_so(tmp_path):
     path = make(tmp_path / "p.html", 60, 6, 12)
     whole = path.read_text()
@@ -198,6 +202,8 @@ def test_open_prints_where_the_page_is(project):
 
 # --- live -----------------------------------------------------------------------------------------
 
+# The live page is in test_live.py.
+@pytest.mark.whole
 def test_a_running_exploration_is_followed_until_its_end(project):
     """The test waits in its second execution until the page has shown the first ones."""
     gate = project.directory / "gate"

@@ -62,6 +62,8 @@ OVERLAPS = """
     return {found: [...new Set(found)], points, boxes: boxes.map(({name}) => name), edges: edges.map(({name}) => name), least: Math.min(...sizes)};"""
 
 
+# The narrower one has less room.
+@pairs.only("width", [390])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_thirty_services_are_readable_and_no_edge_runs_through_a_box(mesh, width):
     seen = look(mesh, OPEN + show("map") + f"await page.waitForSelector('svg.map'); return await page.evaluate(() => {{{OVERLAPS}}});", width=width)
@@ -74,6 +76,8 @@ def test_thirty_services_are_readable_and_no_edge_runs_through_a_box(mesh, width
     assert seen.result["least"] >= 11 - 0.01
 
 
+# That everything can be reached by keys is in test_page.py.
+@pytest.mark.whole
 def test_a_service_of_the_map_leads_to_its_faults_by_keys(mesh):
     seen = look(mesh, OPEN + show("map") + """
         await page.locator(".map .service[data-service=payments]").focus();
@@ -198,6 +202,8 @@ def test_a_sequence_begins_with_the_test_and_tells_its_labels_whole(mesh):
     assert test["calls"][1]["name"] in out["hovered"], out
 
 
+# What is red is in test_groups.py, too (test_red_is_only_what_a_finding_has).
+@pytest.mark.whole
 def test_an_error_that_the_reference_execution_has_too_is_not_red(mesh):
     seen = look(mesh, OPEN + SEQUENCE + """
         const answers = (nth) => page.locator(".sequence").nth(nth).locator(".message.answer").evaluateAll((all) => all.map((message) =>
@@ -214,6 +220,8 @@ def test_an_error_that_the_reference_execution_has_too_is_not_red(mesh):
     assert out["tree"] == ["500"] and len(out["wrong"]) == 1 and out["wrong"][0].endswith("500"), out
 
 
+# The same is of the reference execution, above.
+@pytest.mark.whole
 def test_an_error_that_an_execution_which_passed_has_too_is_not_red(mesh):
     """The test's own call, which has no fault, ends with 500 in it."""
     summary = data(mesh)
@@ -289,6 +297,8 @@ NO_STORAGE = """await context.addInitScript(() => Object.defineProperty(window, 
     await page.reload(); await page.waitForSelector(".theme");"""
 
 
+# A browser that keeps what it is told is the usual one.
+@pairs.only("stored", [True])
 @pytest.mark.parametrize("stored", [True, False], ids=["stored", "refused"])
 def test_the_theme_is_switched_and_kept_where_that_is_possible(mesh, stored):
     seen = look(mesh, OPEN + ("" if stored else NO_STORAGE) + """
@@ -362,7 +372,8 @@ OPENED = {"findings": SEQUENCE, "matrix": "await page.locator('.matrix-row butto
           "executions": "await page.locator('.reference summary').click(); await page.waitForSelector('.reference figure');"}
 
 
-@pairs.each("scheme, width", [("light", 1280), ("dark", 390)])
+# The narrower one has less room; its colours are those that whoever works on the page sees less.
+@pairs.only("scheme, width", [("dark", 390)])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_stands_in_the_way_of_any_reader(mesh, scheme, width):
