@@ -37,9 +37,12 @@ def calls(run, caller):
 
 
 def test_an_application_in_go_is_explored_with_the_derived_count(project):
+    without, reduced = derived("grocery", "default set")
     run = explore(project, GROCERY / "filibuster.json", "--reduce", "published")
-    assert run.exit_code == 0 and run.test["finished"], run
-    assert run.executed == derived("grocery", "default set")[1], run
+    # Go decides anew in each execution which of the two concurrent calls comes first; where that varies, the reduction executes more.
+    assert run.exit_code == 0 and run.test["finished"] and reduced <= run.executed < without, run
+    run = explore(project, GROCERY / "filibuster.json", "--reduce", "off")
+    assert run.exit_code == 0 and run.test["finished"] and run.executed == without, run
     assert run.test["without_cause"] == [] and run.test["skipped"] == [], run
     # The goroutines that call are those that the handler has started; the one that writes is another.
     shop = calls(run, "shop")
