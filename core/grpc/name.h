@@ -1,4 +1,4 @@
-// Names of gRPC methods as people write them (daemon/config/grpc_name.h has the forms). The agents
+// Names of gRPC methods as people write them (daemon/model/grpc_name.h has the forms). The agents
 // compare with them as well: nothing here allocates.
 #pragma once
 

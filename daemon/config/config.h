@@ -15,6 +15,7 @@
 #include "core/index/frame_rules.h"
 #include "core/index/masks.h"
 #include "core/rpc/protocol.h"
+#include "daemon/stubs/stub.h"
 #include "daemon/suite/runner.h"
 
 namespace filibuster {
@@ -66,6 +67,10 @@ struct ServiceConfig {
   // The declared protocol. kHttp stands for HTTP and gRPC, which are told apart by what is sent.
   Protocol protocol = Protocol::kHttp;
   enum class Restart { kNever, kCrash, kEach } restart = Restart::kCrash;
+  // A dependency without a process: the daemon listens in its place and answers from `stubs`, which may be
+  // empty (whoever calls it gets an error).
+  bool is_virtual = false;
+  std::vector<stubs::Stub> stubs;
   // What `filibuster analyze` reads about the service. The paths are absolute; those of `sources` may
   // be folders.
   std::vector<std::string> sources, openapi, proto;
@@ -74,7 +79,9 @@ struct ServiceConfig {
   // It is reached from outside, through a proxy that carries the library in its place.
   bool is_attached() const { return runs_already() || by_bpf; }
   // Somebody starts it with the library (LD_PRELOAD), or nothing is known of how it starts.
-  bool is_by_hand() const { return command.empty() && !runs_already(); }
+  bool is_by_hand() const { return command.empty() && !runs_already() && !is_virtual; }
+  // It has, or may have, processes of the application that are followed.
+  bool is_followed() const { return !third_party && !ignored && !is_virtual; }
 };
 
 // Tests that exist already: those of a runner, or what two commands list and run.

@@ -4,7 +4,7 @@
 #include "core/resp/commands.h"
 #include "core/text/glob.h"
 #include "daemon/config/config.h"
-#include "daemon/config/grpc_name.h"
+#include "daemon/model/grpc_name.h"
 
 namespace filibuster {
 namespace {

@@ -36,6 +36,9 @@ bool read_name(Reader& reader, const SourceNode& node, std::string_view what, st
 // Leaves `out` empty where the value is not good.
 void read_attach(Reader& reader, const SourceNode& node, AttachConfig* out);
 void read_services(Reader& reader, const SourceNode& node, Draft* draft);
+// stubs.cc. `redis`: of a service that speaks Redis.
+void read_stubs(Reader& reader, const SourceNode& node, const std::string& service, bool redis,
+                std::vector<stubs::Stub>* out);
 // nondeterminism.cc
 void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft);
 // frames.cc: `index.frames`

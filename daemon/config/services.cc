@@ -19,6 +19,7 @@ struct ServiceDraft {
   const SourceNode* interpose = nullptr;
   const SourceNode* ready_http = nullptr;
   const SourceNode* attach = nullptr;
+  const SourceNode* stubs = nullptr;
 };
 
 void read_ports(Reader& reader, const SourceNode& node, ServiceDraft* out) {
@@ -215,6 +216,11 @@ constexpr Key<ServiceDraft> kServiceKeys[] = {
        out->attach = &node;
        read_attach(reader, node, &out->service.attach);
      }},
+    {"stubs", false,
+     [](Reader&, const SourceNode& node, ServiceDraft* out) {
+       out->stubs = &node;  // they are read when the protocol is known
+       out->service.is_virtual = true;
+     }},
     {"restart", false,
      [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
        if (const auto word = reader.word(node, "'restart'", kRestartWords)) {
@@ -253,7 +259,7 @@ void finish_redis(Reader& reader, ServiceDraft* draft) {
             ", and its callers are followed, not the server itself: its address is all that is needed (\"ports\")");
   }
   service.third_party = true;
-  if (!draft->has_ports && service.command.empty() && !service.name.empty())
+  if (!draft->has_ports && service.command.empty() && !service.is_virtual && !service.name.empty())
     service.ports[service.name] = kRedisPort;
 }
 
@@ -274,6 +280,25 @@ void finish_attach(Reader& reader, const SourceNode& node, ServiceDraft* draft) 
     service.ports[service.name] = static_cast<uint16_t>(service.attach.number);
 }
 
+// The daemon listens in its place, so that nothing of a process is to be said.
+void finish_stubs(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
+  ServiceConfig& service = draft->service;
+  constexpr std::string_view kOfAProcess[] = {"command",   "env",    "directory",
+                                              "restart",   "host",   "ready",
+                                              "interpose", "attach", "third_party"};
+  for (const SourceNode& child : node.children) {
+    if (std::find(std::begin(kOfAProcess), std::end(kOfAProcess), child.key) ==
+        std::end(kOfAProcess))
+      continue;
+    reader.error(child.key_offset, "'" + child.key + "': service '" + service.name +
+                                       "' has no process ('stubs'); leave one of the two out");
+  }
+  read_stubs(reader, *draft->stubs, service.name, service.protocol == Protocol::kRedis,
+             &service.stubs);
+  service.ready.kind = ReadyCheck::Kind::kNone;
+  if (!draft->has_ports && !service.name.empty()) service.ports[service.name] = 0;
+}
+
 void finish_bpf(Reader& reader, const ServiceDraft& draft) {
   const std::string begin = "'interpose': \"bpf\": service '" + draft.service.name + "' ";
   if (draft.service.third_party) {
@@ -289,6 +314,7 @@ void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
   if (draft->attach != nullptr) finish_attach(reader, node, draft);
   if (service.by_bpf) finish_bpf(reader, *draft);
   if (service.protocol == Protocol::kRedis) finish_redis(reader, draft);
+  if (service.is_virtual) return finish_stubs(reader, node, draft);
   const bool by_hand = service.command.empty();
   // A service that somebody else starts gets no free port from us. Nothing is waited for by default if
   // there is no port, or no command.

@@ -2,8 +2,8 @@
 #include <cctype>
 #include <filesystem>
 
-#include "daemon/config/grpc_name.h"
 #include "daemon/config/sections.h"
+#include "daemon/model/grpc_name.h"
 
 namespace filibuster::config {
 

@@ -135,7 +135,7 @@ Result<std::unique_ptr<Collector>> Collector::create(const Config& config, const
 
 Result<void> Collector::find_services() {
   for (const ServiceConfig& config : config_.services) {
-    if (config.third_party || config.ignored) continue;
+    if (!config.is_followed()) continue;
     Service service{&config, lane_directory(config_, config.directory), "", {}, {}};
     if (config.command.empty()) {
       service.unmeasured = config.runs_already() ? "it is attached" : "it is started by hand";

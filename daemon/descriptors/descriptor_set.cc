@@ -19,7 +19,7 @@
 #include "core/grpc/message_reader.h"
 #include "core/http2/frame.h"
 #include "core/text/nearest.h"
-#include "daemon/config/grpc_name.h"
+#include "daemon/model/grpc_name.h"
 
 namespace filibuster {
 namespace {
@@ -103,6 +103,17 @@ Result<Json> named(const pb::Descriptor& type, const Json& wanted) {
   return out;
 }
 
+// `whole`: false if the message was cut. A field that is not set may be set behind the cut then: no default is shown.
+Result<std::string> to_json(const pb::Message& message, bool whole) {
+  pb::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = whole;
+  options.preserve_proto_field_names = true;
+  std::string out;
+  const auto printed = pb::util::MessageToJsonString(message, &out, options);
+  if (!printed.ok()) return Error{"its message has no form in JSON: " + printed.ToString()};
+  return out;
+}
+
 }  // namespace
 
 struct DescriptorSet::State {
@@ -123,6 +134,28 @@ struct DescriptorSet::State {
       names.push_back(method->service()->full_name() + "/" + method->name());
     const std::vector<std::string_view> known_names(names.begin(), names.end());
     return std::string(nearest(grpc, known_names));
+  }
+
+  const pb::MethodDescriptor* find(const std::string& grpc) const {
+    const auto found = std::find_if(methods.begin(), methods.end(), [&](const auto* method) {
+      return grpc_name_matches(grpc, "/" + method->service()->full_name() + "/" + method->name());
+    });
+    return found == methods.end() ? nullptr : *found;
+  }
+
+  Error no_method(const std::string& grpc) const {
+    const std::string near = nearest_method(grpc);
+    return Error{"the descriptors have no gRPC method '" + grpc + "'" +
+                 (near.empty() ? "" : ", did you mean '" + near + "'?")};
+  }
+
+  // Error: what of `json` is no message of the type.
+  Result<std::unique_ptr<pb::Message>> read(const pb::Descriptor* type,
+                                            const std::string& json) const {
+    std::unique_ptr<pb::Message> message(messages.GetPrototype(type)->New());
+    const auto read = pb::util::JsonStringToMessage(json, message.get());
+    if (!read.ok()) return Error{"is no " + type->full_name() + ": " + std::string(read.message())};
+    return message;
   }
 
   Result<void> add(const pb::FileDescriptorSet& set) {
@@ -220,12 +253,9 @@ Result<DescriptorSet::Request> DescriptorSet::request(std::string_view path,
   if (!message->ParsePartialFromString(bytes)) {
     return Error{"its message is no " + method->input_type()->full_name()};
   }
-  pb::util::JsonPrintOptions options;
-  // If the message was cut, a field that is not set here may be set behind the cut: no default is shown.
-  options.always_print_primitive_fields = out.whole;
-  options.preserve_proto_field_names = true;
-  const auto printed = pb::util::MessageToJsonString(*message, &out.json, options);
-  if (!printed.ok()) return Error{"its message has no form in JSON: " + printed.ToString()};
+  auto json = to_json(*message, out.whole);
+  if (!json) return json.error();
+  out.json = std::move(json).value();
   return out;
 }
 
@@ -244,9 +274,25 @@ Result<Json> DescriptorSet::question(const std::string& grpc, const std::string&
     if (problem.empty()) problem = made.error().message;
   }
   if (found) return Error{"arguments: " + problem};
-  const std::string near = state_->nearest_method(grpc);
-  return Error{"the descriptors have no gRPC method '" + grpc + "'" +
-               (near.empty() ? "" : ", did you mean '" + near + "'?")};
+  return state_->no_method(grpc);
+}
+
+Result<std::string> DescriptorSet::answer_of(const std::string& grpc,
+                                             const std::string& json) const {
+  const pb::MethodDescriptor* method = state_->find(grpc);
+  if (method == nullptr) return state_->no_method(grpc);
+  const auto message = state_->read(method->output_type(), json);
+  if (!message) return message.error();
+  return message.value()->SerializeAsString();
+}
+
+Result<std::string> DescriptorSet::request_of(const std::string& grpc,
+                                              const std::string& json) const {
+  const pb::MethodDescriptor* method = state_->find(grpc);
+  if (method == nullptr) return state_->no_method(grpc);
+  const auto message = state_->read(method->input_type(), json);
+  if (!message) return message.error();
+  return to_json(*message.value(), /*whole=*/true);
 }
 
 std::string DescriptorSet::field_names(std::string_view path, std::string_view numbers,

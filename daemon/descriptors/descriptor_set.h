@@ -47,6 +47,12 @@ class DescriptorSet {
   // names of the .proto file. Error: there is no such method or field, so the answer would always be 'no'.
   Result<nlohmann::json> question(const std::string& grpc, const std::string& arguments) const;
 
+  // The answer of the first method that `grpc` names (grpc_name.h), serialized; `json` is an object. Error: there is no such
+  // method, or its answers have not these fields.
+  Result<std::string> answer_of(const std::string& grpc, const std::string& json) const;
+  // The request of that method as request() shows it, with its defaults and the names of the .proto file.
+  Result<std::string> request_of(const std::string& grpc, const std::string& json) const;
+
   // "cart.id" for the field numbers "/3/1" in requests of the method at `path` (`answer`: in its
   // answers); "": the names are not known.
   std::string field_names(std::string_view path, std::string_view numbers, bool answer) const;

@@ -19,18 +19,10 @@ std::string application_of(const std::string& directory) {
   }
 }
 
-namespace {
-
-bool may_carry_the_library(const ServiceConfig& service) {
-  return !service.third_party && !service.ignored;
-}
-
-}  // namespace
-
 std::set<std::string> services_of_application(const Config& config) {
   std::set<std::string> out;
   for (const ServiceConfig& service : config.services) {
-    if (may_carry_the_library(service)) out.insert(service.name);
+    if (service.is_followed()) out.insert(service.name);
   }
   return out;
 }
@@ -38,7 +30,7 @@ std::set<std::string> services_of_application(const Config& config) {
 std::vector<std::string> services_by_hand(const Config& config) {
   std::vector<std::string> out;
   for (const ServiceConfig& service : config.services) {
-    if (may_carry_the_library(service) && service.is_by_hand()) out.push_back(service.name);
+    if (service.is_followed() && service.is_by_hand()) out.push_back(service.name);
   }
   return out;
 }

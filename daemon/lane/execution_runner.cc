@@ -267,6 +267,8 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
       hub_->wait_quiescent(result.stopped ? milliseconds(0) : config_->bounds.quiesce_timeout);
   result.record = hub_->end_execution();
   if (!quiescent) result.record.quiescent = false;
+  for (std::string& why : services_->unanswered_by_stubs())
+    result.record.notes.push_back(std::move(why));
   note_old_connections(before, &result.record);
   result.phases = phases_of(result.record, {asked_ns, started_ns, ended_ns, clock_ns()});
   owned_->forget(running.pid());

@@ -77,6 +77,7 @@ Lane::Lane(const Options& options, EventSink sink)
     : config_(options.config),
       sink_(std::move(sink)),
       loader_(options.loader),
+      descriptors_(options.descriptors),
       place_(place_of(options)),
       owned_(options.root, options.number),
       ports_(options.config, options.ports, options.meaning_of_moved_port, &place_) {}
@@ -157,7 +158,8 @@ Result<void> Lane::start_hub(const Options& lane_options) {
 void Lane::add_services(coverage::Collector* coverage) {
   const AttachPlace place{loader_,
                           [this](const std::vector<TargetRow>& rows) { hub_->add_targets(rows); }};
-  services_ = std::make_unique<Services>(config_, place_, &owned_, sink_, coverage, place);
+  services_ =
+      std::make_unique<Services>(config_, place_, &owned_, sink_, coverage, place, descriptors_);
   obstacles_ = services_->preflight();
   for (const std::string& text : obstacles_) sink_({{"type", "warning"}, {"text", text}});
 }

@@ -64,7 +64,8 @@ class Lane {
     std::string meaning_of_moved_port;  // ends the note about an automatic port that has changed
     attach::Loader* loader = nullptr;   // for services that are attached
     uint32_t number = 0;
-    bool watches = false;  // SessionLane
+    bool watches = false;                                        // SessionLane
+    std::shared_ptr<const DescriptorSet> descriptors = nullptr;  // null: there are none
   };
   // Takes the ports and starts the hub to which agents connect; starts no service. Warnings go to
   // `sink`. Error: says what is missing or in use.
@@ -95,6 +96,7 @@ class Lane {
   const Config& config_;
   EventSink sink_;
   attach::Loader* loader_;
+  std::shared_ptr<const DescriptorSet> descriptors_;
   SessionLane place_;
   OwnedProcesses owned_;
   HubFolder folder_;

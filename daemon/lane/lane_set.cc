@@ -8,12 +8,12 @@ namespace filibuster {
 std::string why_one_lane(const Config& config) {
   if (config.services.empty()) return "the configuration has no services to start";
   for (const ServiceConfig& service : config.services) {
-    if (service.third_party) continue;
+    if (service.third_party && !service.is_virtual) continue;
     if (service.runs_already())
       return "service '" + service.name + "' is attached to, and so runs once";
-    if (service.command.empty() && !service.ignored)
+    if (service.command.empty() && !service.ignored && !service.is_virtual)
       return "service '" + service.name + "' is started by somebody else";
-    if (service.command.empty()) continue;
+    if (service.command.empty() && !service.is_virtual) continue;
     for (const auto& [name, port] : service.ports) {
       if (port != 0)
         return "service '" + service.name + "' has the fixed port " + std::to_string(port) +
@@ -26,6 +26,7 @@ std::string why_one_lane(const Config& config) {
 std::vector<std::string> shared_between_lanes(const Config& config) {
   std::vector<std::string> out;
   for (const ServiceConfig& service : config.services) {
+    if (service.is_virtual) continue;
     if (service.third_party || service.command.empty()) out.push_back(service.name);
   }
   return out;

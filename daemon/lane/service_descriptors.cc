@@ -69,7 +69,7 @@ bool ServiceDescriptors::may_be_asked(const RpcRecord& rpc) const {
   const auto service =
       std::find_if(config_.services.begin(), config_.services.end(),
                    [&](const ServiceConfig& each) { return each.name == rpc.service; });
-  if (service == config_.services.end() || service->third_party || service->ignored) return false;
+  if (service == config_.services.end() || !service->is_followed()) return false;
   const size_t colon = rpc.peer.rfind(':');
   if (colon == std::string::npos) return false;
   const std::string port = rpc.peer.substr(colon + 1);

@@ -34,7 +34,7 @@ constexpr const char kWayOut[] =
 
 // By the library in its own process.
 bool is_interposed(const ServiceConfig& service) {
-  return !service.third_party && !service.ignored && !service.is_attached();
+  return service.is_followed() && !service.is_attached();
 }
 
 // What to do about a service that did not become ready.
@@ -60,15 +60,17 @@ std::string_view remedy_of_end(const ExitStatus& status) {
 }  // namespace
 
 Services::Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned,
-                   EventSink sink, coverage::Collector* coverage, AttachPlace place)
+                   EventSink sink, coverage::Collector* coverage, AttachPlace place,
+                   std::shared_ptr<const DescriptorSet> descriptors)
     : config_(config),
       lane_(lane),
       owned_(owned),
       sink_(std::move(sink)),
       coverage_(coverage),
-      place_(std::move(place)) {
+      place_(std::move(place)),
+      descriptors_(std::move(descriptors)) {
   for (const ServiceConfig& service : config.services) {
-    if (!service.is_by_hand()) services_.push_back({&service, std::nullopt});
+    if (!service.is_by_hand() && !service.is_virtual) services_.push_back({&service, std::nullopt});
   }
 }
 
@@ -149,6 +151,10 @@ Result<void> Services::wait_for_others() {
 }
 
 Result<void> Services::start_all() {
+  // The others may call them while they start.
+  auto without_process = VirtualServices::start(config_, lane_, descriptors_);
+  if (!without_process) return without_process.error();
+  virtual_ = std::move(without_process).value();
   if (auto others = wait_for_others(); !others) return others;
   if (auto attached = attach_all(); !attached) return attached;
   for (Running& service : services_) {
@@ -351,6 +357,7 @@ std::vector<ServiceEnd> Services::take_ended(const std::vector<std::string>& sus
 
 Result<std::vector<ServiceEnd>> Services::prepare_execution() {
   std::vector<ServiceEnd> between = take_ended({});
+  if (virtual_) virtual_->begin();
   if (auto attached = check_attached(); !attached) return attached.error();
   for (Running& service : services_) {
     const auto policy = service.config->restart;
@@ -429,6 +436,11 @@ void Services::stop_all() {
     service->next.reset();
   }
   detach_all();
+  virtual_.reset();
+}
+
+std::vector<std::string> Services::unanswered_by_stubs() const {
+  return virtual_ ? virtual_->unanswered() : std::vector<std::string>();
 }
 
 }  // namespace filibuster

@@ -13,6 +13,7 @@
 #include "daemon/attach/attachment.h"
 #include "daemon/coverage/collector.h"
 #include "daemon/lane/snapshot.h"
+#include "daemon/lane/virtual_services.h"
 #include "daemon/process/session_lane.h"
 
 namespace filibuster {
@@ -39,9 +40,11 @@ struct AttachPlace {
 
 class Services {
  public:
-  // `coverage` measures the services; null: coverage is not measured.
+  // `coverage` measures the services; null: coverage is not measured. `descriptors`: of the gRPC methods of
+  // services without a process; null: there are none.
   Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned, EventSink sink,
-           coverage::Collector* coverage = nullptr, AttachPlace place = {});
+           coverage::Collector* coverage = nullptr, AttachPlace place = {},
+           std::shared_ptr<const DescriptorSet> descriptors = nullptr);
   ~Services();  // stops what still runs
 
   // What cannot be interposed, one sentence each ("service 'users': /x/users is statically linked
@@ -61,6 +64,9 @@ class Services {
   Result<std::vector<ServiceEnd>> prepare_execution();
 
   void stop_all();
+
+  // Why calls of this execution got no answer of a stub, each reason once.
+  std::vector<std::string> unanswered_by_stubs() const;
 
   // The services that are attached, with their processes as they were found.
   std::vector<attach::FoundService> attached() const;
@@ -118,6 +124,8 @@ class Services {
   EventSink sink_;
   coverage::Collector* coverage_;
   AttachPlace place_;
+  std::shared_ptr<const DescriptorSet> descriptors_;
+  std::unique_ptr<VirtualServices> virtual_;  // null: there are none, or they do not serve
   std::vector<Running> services_;
   uint32_t started_ahead_ = 0;
 };

@@ -6,8 +6,8 @@
 #include <unordered_set>
 
 #include "core/index/execution_index.h"
-#include "daemon/config/grpc_name.h"
 #include "daemon/model/call_name.h"
+#include "daemon/model/grpc_name.h"
 
 namespace filibuster {
 namespace {

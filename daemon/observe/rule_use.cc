@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/text/nearest.h"
-#include "daemon/config/grpc_name.h"
 #include "daemon/model/caller.h"
+#include "daemon/model/grpc_name.h"
 #include "daemon/observe/rpc_matching.h"
 
 namespace filibuster {

@@ -32,9 +32,8 @@ std::map<std::string, std::string> services_without_agent(const Config& config,
     if (rpc.injected || rpc.is_sealed() || !rpc.answered() || rpc.received_by == rpc.service)
       continue;
     const auto service = std::find_if(
-        config.services.begin(), config.services.end(), [&](const ServiceConfig& each) {
-          return each.name == rpc.service && !each.third_party && !each.ignored;
-        });
+        config.services.begin(), config.services.end(),
+        [&](const ServiceConfig& each) { return each.name == rpc.service && each.is_followed(); });
     if (service == config.services.end()) continue;
     const std::string forwarded =
         rpc.received_by.empty() ? ""

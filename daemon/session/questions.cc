@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "daemon/config/grpc_name.h"
 #include "daemon/model/call_name.h"
+#include "daemon/model/grpc_name.h"
 
 namespace filibuster {
 namespace {

@@ -222,7 +222,7 @@ Result<void> Session::work(SessionReport* report) {
                               context_.token, context_.api_port, context_.preload,
                               wake_fd_,       request_.ports,    mode_->meaning_of_moved_port(),
                               &*loader_,
-                              /*number=*/0,   request_.watches};
+                              /*number=*/0,   request_.watches,  request_.descriptors};
   auto made = Lane::make(options, [this](nlohmann::json event) { events_.tell(std::move(event)); });
   if (!made) return made.error();
   const std::unique_ptr<Lane> lane = std::move(made).value();

@@ -1,4 +1,4 @@
-#include "daemon/config/grpc_name.h"
+#include "daemon/model/grpc_name.h"
 
 #include "core/grpc/call.h"
 #include "core/grpc/name.h"

@@ -1,0 +1,50 @@
+#include "daemon/lane/virtual_services.h"
+
+#include <algorithm>
+
+#include "daemon/model/environment_error.h"
+
+namespace filibuster {
+
+Result<std::unique_ptr<VirtualServices>> VirtualServices::start(
+    const Config& config, const SessionLane& lane,
+    std::shared_ptr<const DescriptorSet> descriptors) {
+  std::map<std::string, std::vector<stubs::Stub>> of_services;
+  std::vector<stubs::StubListener> listeners;
+  for (const ServiceConfig& service : config.services) {
+    if (!service.is_virtual) continue;
+    of_services[service.name] = service.stubs;
+    stubs::StubListener listener{service.name, service.protocol, {}};
+    for (const auto& [name, fixed] : service.ports) {
+      const auto found = lane.ports.find(name);
+      listener.ports.push_back(found == lane.ports.end() ? fixed : found->second);
+    }
+    listeners.push_back(std::move(listener));
+  }
+  if (listeners.empty()) return std::unique_ptr<VirtualServices>();
+  std::unique_ptr<VirtualServices> out(
+      new VirtualServices(std::move(of_services), std::move(descriptors)));
+  if (!out->board_.problems().empty()) {
+    std::string all;
+    for (const std::string& problem : out->board_.problems())
+      all += (all.empty() ? "" : "\n") + problem;
+    return Error{all};
+  }
+  auto server = stubs::StubServer::start(&out->board_, std::move(listeners));
+  if (!server)
+    return with_remedy(server.error().message,
+                       "end what listens there, or give the service no fixed port");
+  out->server_ = std::move(server).value();
+  return out;
+}
+
+std::vector<std::string> VirtualServices::unanswered() const {
+  std::vector<std::string> out;
+  for (const stubs::CallNote& note : board_.calls()) {
+    if (!note.problem.empty() && std::find(out.begin(), out.end(), note.problem) == out.end())
+      out.push_back(note.problem);
+  }
+  return out;
+}
+
+}  // namespace filibuster

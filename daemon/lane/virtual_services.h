@@ -1,0 +1,35 @@
+// The services of one lane that have no process: their stubs, and the server that answers in their place (daemon/stubs/).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/process/session_lane.h"
+#include "daemon/stubs/stub_server.h"
+
+namespace filibuster {
+
+class VirtualServices {
+ public:
+  // null: the configuration has none. `descriptors`: of gRPC methods; null: there are none. Error: what is wrong with a stub, or a
+  // port that is taken.
+  static Result<std::unique_ptr<VirtualServices>> start(
+      const Config& config, const SessionLane& lane,
+      std::shared_ptr<const DescriptorSet> descriptors);
+
+  // An execution begins: sequences of answers begin anew.
+  void begin() { board_.begin(); }
+  // Of the calls since begin(), those that no stub answered: why, each once.
+  std::vector<std::string> unanswered() const;
+
+ private:
+  VirtualServices(std::map<std::string, std::vector<stubs::Stub>> of_services,
+                  std::shared_ptr<const DescriptorSet> descriptors)
+      : board_(std::move(of_services), std::move(descriptors)) {}
+
+  stubs::StubBoard board_;
+  std::unique_ptr<stubs::StubServer> server_;  // ends before the board
+};
+
+}  // namespace filibuster

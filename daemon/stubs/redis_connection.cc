@@ -1,0 +1,160 @@
+// The server's side of Redis (RESP2). What a client asks of the connection itself is answered as a Redis does.
+#include <algorithm>
+#include <charconv>
+
+#include "core/resp/command_parser.h"
+#include "core/text/ascii.h"
+#include "daemon/stubs/stub_connection.h"
+
+namespace filibuster::stubs {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string bulk(std::string_view text) {
+  return "$" + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
+}
+
+// Lines that end the reply: no byte of them may.
+std::string line(char type, std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
+  return type + text + "\r\n";
+}
+
+std::string encoded(const Json& value) {
+  if (value.is_null()) return "$-1\r\n";
+  if (value.is_string()) return bulk(value.get_ref<const std::string&>());
+  if (value.is_boolean()) return value.get<bool>() ? ":1\r\n" : ":0\r\n";
+  if (value.is_number_integer()) return ":" + value.dump() + "\r\n";
+  if (value.is_number()) return bulk(value.dump());
+  if (value.is_array()) {
+    std::string out = "*" + std::to_string(value.size()) + "\r\n";
+    for (const Json& each : value) out += encoded(each);
+    return out;
+  }
+  if (const auto status = value.find("status"); status != value.end() && status->is_string())
+    return line('+', status->get<std::string>());
+  if (const auto error = value.find("error"); error != value.end() && error->is_string())
+    return line('-', error->get<std::string>());
+  return bulk(value.dump());
+}
+
+// The words of a command that CommandParser has accepted: an array of bulk strings, or an inline command.
+std::vector<std::string> words_of(std::string_view bytes) {
+  std::vector<std::string> out;
+  if (!bytes.starts_with('*')) {
+    while (!bytes.empty()) {
+      const size_t begin = bytes.find_first_not_of(" \r\n");
+      if (begin == std::string_view::npos) break;
+      const size_t end = std::min(bytes.find_first_of(" \r\n", begin), bytes.size());
+      out.emplace_back(bytes.substr(begin, end - begin));
+      bytes.remove_prefix(end);
+    }
+    return out;
+  }
+  size_t at = bytes.find('\n');
+  while (at != std::string_view::npos && at + 1 < bytes.size() && bytes[at + 1] == '$') {
+    const size_t end = bytes.find('\n', at + 1);
+    size_t size = 0;
+    std::from_chars(bytes.data() + at + 2, bytes.data() + bytes.size(), size);
+    if (end == std::string_view::npos || end + 1 + size > bytes.size()) break;
+    out.emplace_back(bytes.substr(end + 1, size));
+    at = bytes.find('\n', end + 1 + size);
+  }
+  return out;
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return text;
+}
+
+class RedisConnection final : public StubConnection, resp::CommandHandler {
+ public:
+  explicit RedisConnection(std::string service) : service_(std::move(service)), parser_(this) {}
+
+  bool feed(std::string_view bytes) override {
+    const size_t before = buffer_.size();
+    buffer_ += bytes;
+    begin_ = 0;
+    fed_ = before;
+    if (parser_.feed(bytes.data(), bytes.size()) == resp::CommandState::kInvalid) {
+      in_order_.put(next_++, line('-', std::string("ERR Protocol error: ") + parser_.reason()),
+                    &output_);
+      last_ = next_ - 1;
+      return false;
+    }
+    buffer_.erase(0, begin_);
+    return buffer_.size() <= kMostBody;
+  }
+
+  void reply(uint64_t number, const Reply& reply) override {
+    in_order_.put(number,
+                  reply.problem.empty() ? encoded(reply.answer.message)
+                                        : line('-', "ERR filibuster: " + reply.problem),
+                  &output_);
+  }
+
+  bool finished() const override { return last_ && in_order_.next() > *last_; }
+
+ private:
+  void on_command(const resp::Command& command, size_t end) override {
+    begin_ = fed_ + end;
+    const std::vector<std::string> words =
+        words_of(std::string_view(buffer_).substr(begin_ - command.size, command.size));
+    if (words.empty() || last_) return;
+    const std::string name = upper(words.front());
+    if (const std::string own = of_the_connection(name, words); !own.empty()) {
+      if (name == "QUIT") last_ = next_;
+      return in_order_.put(next_++, own, &output_);
+    }
+    Call call;
+    call.service = service_;
+    call.kind = Kind::kRedis;
+    call.method = name;
+    if (words.size() > 1) call.path = words[1];
+    call.arguments = Json::array();
+    for (size_t i = 1; i < words.size(); ++i) call.arguments.push_back(words[i]);
+    calls_.push_back({next_++, std::move(call)});
+  }
+
+  // What every client may ask before its first command (redis.io, 'Connection management'); "": it is none of these.
+  static std::string of_the_connection(const std::string& name,
+                                       const std::vector<std::string>& words) {
+    constexpr std::string_view kOk = "+OK\r\n";
+    if (name == "PING") return words.size() > 1 ? bulk(words[1]) : "+PONG\r\n";
+    if (name == "ECHO" && words.size() > 1) return bulk(words[1]);
+    if (name == "AUTH" || name == "SELECT" || name == "QUIT" || name == "RESET" ||
+        name == "READONLY")
+      return std::string(kOk);
+    if (name == "CLIENT")
+      return words.size() > 1 && upper(words[1]) == "ID" ? ":1\r\n" : std::string(kOk);
+    if (name == "COMMAND") return "*0\r\n";
+    if (name == "INFO")
+      return bulk(
+          "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n# Persistence\r\nloading:0\r\n");
+    if (name != "HELLO") return "";
+    if (words.size() > 1 && words[1] != "2") return "-NOPROTO unsupported protocol version\r\n";
+    return encoded({"server", "redis", "version", "7.0.0", "proto", 2, "id", 1, "mode",
+                    "standalone", "role", "master", "modules", Json::array()});
+  }
+
+  const std::string service_;
+  resp::CommandParser parser_;
+  std::string buffer_;          // from the first byte of the command that is not whole
+  size_t begin_ = 0, fed_ = 0;  // of the next command, and of what is fed, in `buffer_`
+  uint64_t next_ = 0;
+  std::optional<uint64_t> last_;
+  InOrder in_order_;
+};
+
+}  // namespace
+
+std::unique_ptr<StubConnection> make_redis_connection(std::string service) {
+  return std::make_unique<RedisConnection>(std::move(service));
+}
+
+}  // namespace filibuster::stubs

@@ -1,0 +1,110 @@
+#include "daemon/stubs/stub_board.h"
+
+#include <algorithm>
+
+#include "daemon/stubs/choose.h"
+
+namespace filibuster::stubs {
+namespace {
+
+using Json = nlohmann::json;
+
+// JSON where it is JSON, else a text; null: there is no body.
+Json arguments_of(const std::string& body) {
+  if (body.empty()) return nullptr;
+  Json parsed = Json::parse(body, nullptr, false);
+  return parsed.is_discarded() ? Json(body) : parsed;
+}
+
+}  // namespace
+
+StubBoard::StubBoard(std::map<std::string, std::vector<Stub>> stubs,
+                     std::shared_ptr<const DescriptorSet> descriptors)
+    : stubs_(std::move(stubs)), descriptors_(std::move(descriptors)) {
+  for (auto& [service, of_service] : stubs_) {
+    for (Stub& stub : of_service) {
+      if (stub.kind == Kind::kGrpc) read_grpc(&stub);
+    }
+  }
+}
+
+void StubBoard::read_grpc(Stub* stub) {
+  const auto problem = [&](const std::string& text) {
+    problems_.push_back(stub->name + ": " + text);
+  };
+  if (descriptors_ == nullptr) {
+    return problem(
+        "a gRPC message is read and written by descriptors, and the configuration names none (`descriptors`)");
+  }
+  if (auto known = descriptors_->question(stub->path, "{}"); !known)
+    return problem(known.error().message);
+  if (stub->has_whole) {
+    // As a request is shown: what is not named here has its default.
+    if (auto whole = descriptors_->request_of(stub->path, stub->whole.dump())) {
+      stub->whole = Json::parse(whole.value());
+    } else {
+      problem("its request " + whole.error().message);
+    }
+  }
+  for (const Answer& answer : stub->answers) {
+    if (answer.code != grpc::Code::kOk) continue;
+    if (auto made = encode(stub->path, answer); !made)
+      problem("its answer " + made.error().message);
+  }
+}
+
+void StubBoard::begin() {
+  const std::lock_guard lock(mutex_);
+  answered_.clear();
+  calls_.clear();
+}
+
+Reply StubBoard::reply(Call call) {
+  if (call.kind == Kind::kGrpc) {
+    auto read = descriptors_ == nullptr
+                    ? Result<DescriptorSet::Request>(Error{"there are no descriptors"})
+                    : descriptors_->request(call.path, call.body);
+    call.problem = read ? "" : read.error().message;
+    if (read) call.arguments = Json::parse(read->json, nullptr, false);
+  } else if (call.kind == Kind::kHttp) {
+    call.arguments = arguments_of(call.body);
+  }
+  call.body.clear();
+  static const std::vector<Stub> kNone;
+  const auto found = stubs_.find(call.service);
+  const std::vector<Stub>& stubs = found == stubs_.end() ? kNone : found->second;
+  const Choice choice = choose(stubs, call);
+  Reply reply;
+  if (!choice.chosen) {
+    reply.problem = why_none(stubs, choice, call);
+  } else {
+    const Stub& stub = stubs[*choice.chosen];
+    {
+      const std::lock_guard lock(mutex_);
+      const size_t turn = answered_[&stub]++;
+      reply.answer = stub.answers[std::min(turn, stub.answers.size() - 1)];
+    }
+    if (call.kind == Kind::kGrpc && reply.answer.code == grpc::Code::kOk) {
+      if (auto made = encode(call.path, reply.answer)) {
+        reply.grpc_message = std::move(made).value();
+      } else {
+        reply.problem = stub.name + ": its answer " + made.error().message;
+      }
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  calls_.push_back({std::move(call), choice.chosen, reply.problem});
+  return reply;
+}
+
+Result<std::string> StubBoard::encode(const std::string& grpc, const Answer& answer) const {
+  if (descriptors_ == nullptr) return Error{"needs descriptors"};
+  return descriptors_->answer_of(grpc, answer.message.is_null() ? "{}" : answer.message.dump());
+}
+
+std::vector<CallNote> StubBoard::calls() const {
+  const std::lock_guard lock(mutex_);
+  return calls_;
+}
+
+}  // namespace filibuster::stubs

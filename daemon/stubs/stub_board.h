@@ -1,0 +1,61 @@
+// The stubs of one lane: chooses the answer of each call that reaches a dependency without a process, and notes the calls.
+// Thread-safe: calls come from the thread of the server (stub_server.h).
+//
+//   StubBoard board({{"users", stubs}}, descriptors);
+//   board.begin();                                   // an execution begins: sequences of answers begin anew
+//   Reply reply = board.reply(std::move(call));      // what to send
+//   for (const CallNote& note : board.calls()) ...   // what came since begin()
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "daemon/descriptors/descriptor_set.h"
+#include "daemon/stubs/stub.h"
+
+namespace filibuster::stubs {
+
+struct Reply {
+  Answer answer;
+  std::string grpc_message;  // the serialized answer of a gRPC call
+  std::string problem;  // no stub answers: the call gets an error of its protocol with this text
+};
+
+struct CallNote {
+  Call call;                   // without its body
+  std::optional<size_t> stub;  // of its service's; nullopt: none answered it
+  std::string problem;         // why none did
+};
+
+class StubBoard {
+ public:
+  // `descriptors`: of the gRPC methods; null: there are none.
+  StubBoard(std::map<std::string, std::vector<Stub>> stubs,
+            std::shared_ptr<const DescriptorSet> descriptors);
+
+  // What is wrong with the stubs of gRPC methods, a sentence each that names the stub: an answer that its method cannot give,
+  // or a method that the descriptors do not have.
+  const std::vector<std::string>& problems() const { return problems_; }
+
+  void begin();
+  Reply reply(Call call);
+  std::vector<CallNote> calls() const;
+
+ private:
+  void read_grpc(Stub* stub);
+  Result<std::string> encode(const std::string& grpc, const Answer& answer) const;
+
+  std::map<std::string, std::vector<Stub>> stubs_;
+  const std::shared_ptr<const DescriptorSet> descriptors_;
+  std::vector<std::string> problems_;
+  mutable std::mutex mutex_;
+  std::map<const Stub*, size_t> answered_;  // how often, since begin()
+  std::vector<CallNote> calls_;
+};
+
+}  // namespace filibuster::stubs

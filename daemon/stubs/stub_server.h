@@ -1,0 +1,34 @@
+// Listens on loopback in the place of services without a process, and answers from a board. One thread serves all services
+// of a lane: an answer is made from what is in memory, and a delay blocks nobody.
+//
+//   auto server = StubServer::start(&board, {{"users", Protocol::kHttp, {21034}}});
+//   ...
+//   server.value().reset();   // ends all connections
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "core/rpc/protocol.h"
+#include "daemon/stubs/stub_board.h"
+
+namespace filibuster::stubs {
+
+struct StubListener {
+  std::string service;
+  Protocol protocol = Protocol::kHttp;  // kHttp: HTTP/1, HTTP/2 and gRPC
+  std::vector<uint16_t> ports;
+};
+
+class StubServer {
+ public:
+  virtual ~StubServer() = default;
+  // Listens at 127.0.0.1, and at ::1 where the machine has it. `board` outlives the server. Error: a port is taken.
+  static Result<std::unique_ptr<StubServer>> start(StubBoard* board,
+                                                   std::vector<StubListener> listeners);
+};
+
+}  // namespace filibuster::stubs
