@@ -180,11 +180,11 @@ Choice choose(std::span<const Stub> stubs, const Call& call) {
   out.nearest.reset();
   out.differences.clear();
   std::vector<size_t> best;
-  for (const auto& [i, own] : matching) {
+  for (const auto& each : matching) {
     const bool beaten = std::any_of(matching.begin(), matching.end(), [&](const auto& other) {
-      return more_specific(other.second, own);
+      return more_specific(other.second, each.second);
     });
-    if (!beaten) best.push_back(i);
+    if (!beaten) best.push_back(each.first);
   }
   if (best.size() == 1) {
     out.chosen = best.front();
