@@ -3,7 +3,6 @@ import pathlib
 
 import pytest
 
-import pairs
 from conftest import PYTHON, REPOSITORY
 from shop_suite import report, suite
 
@@ -85,8 +84,6 @@ def clusters(run):
     return [(one["oracle"], one["policy"], one["likely_bug"]) for one in report(run)["clusters"]]
 
 
-# One policy is enough to have a silence and what follows it.
-@pairs.only("id", ["after the silence"])
 @pytest.mark.parametrize("policies", ["P1", "P1-reset,P1"], ids=["after the silence", "at once"])
 def test_what_follows_a_silence_is_judged_and_the_wait_is_a_note_of_the_client(store, policies):
     run = suite(store, MAKE, "--policy", policies, services=STORE, bounds=QUICK, maker=MAKES)
@@ -130,8 +127,6 @@ def get():
 '''
 
 
-# The hang is the one that is found.
-@pairs.only("id", ["a hang"])
 @pytest.mark.parametrize("pause, oracle", [("0.75 * 2 ** n", "consistent-exception"), ("(0.5, 60, 0, 0)[n]", "hang")], ids=["a backoff", "a hang"])
 def test_the_limit_of_a_test_is_one_of_silence_where_its_client_was_told_to_come_again(store, pause, oracle):
     run = suite(store, "from getter import get\ndef test_get(): assert get() == 200\n", "--policy", "P3", services=STORE, getter=BACKS_OFF.replace("PAUSE", pause))
@@ -149,8 +144,6 @@ module.exports = {ask};
 '''
 
 
-# In it the limit of the runner is lifted, too.
-@pairs.only("id", ["the test's own"])
 @pytest.mark.skipif(not MOCHA.exists(), reason="NOT TESTED HERE: mocha is not built (make test-programs)")
 @pytest.mark.parametrize("own, oracle", [("", "consistent-exception"), ("this.timeout(1500);", "unreadable")], ids=["the runner's", "the test's own"])
 def test_the_runners_limit_is_lifted_and_one_of_the_test_itself_is_named(store, own, oracle):

@@ -4,7 +4,6 @@ import pathlib
 
 import pytest
 
-import pairs
 from conftest import PYTHON, REPOSITORY
 
 PACKAGES = REPOSITORY / "build" / "tests" / "suites" / "node_modules"
@@ -61,8 +60,6 @@ def suite(project, **test):
         "tests": [{**test, "env": {"PORT": "${port:s}", **test.get("env", {})}}]})
 
 
-# Each outcome stays once.
-@pairs.only("id", ["swallows", "passes-on"])
 @pytest.mark.parametrize("store, library, oracle", [
     (SWALLOWS, "lib/python3/site-packages", "inconsistent-exception"),
     (SWALLOWS, "clients", "inconsistent-exception"),  # wherever the file of the library lies
@@ -84,8 +81,6 @@ def test_an_exception_belongs_to_the_call_that_raised_it(project, store, library
         assert all("about a later call" in row["evidence"] and "/create" in row["evidence"] for row in faults), faults
 
 
-# Each answer stays once; a file that the runner lists is test code in all other tests.
-@pairs.only("file", ["test/helpers/put.js", "lib/put.js"])
 @pytest.mark.parametrize("file, own", [("test/test.js", True), ("test/helpers/put.js", True), ("lib/put.js", False)])
 def test_test_code_is_what_the_runner_lists_and_what_lies_beside_it(project, file, own):
     if not (PACKAGES / "mocha").exists():

@@ -91,7 +91,6 @@ def test_a_hang_that_its_replay_does_not_show_is_no_likely_bug(project):
     assert run.exit_code == 3, run
 
 
-@pytest.mark.whole
 def test_one_hang_at_a_call_site_keeps_no_other_silence_there_from_being_tried(project):
     # Four executions without faults; the fifth is the first one with a fault.
     tests = ("from client import call\ndef test_get(): assert call('GET', 5) == 200\n"
@@ -102,8 +101,6 @@ def test_one_hang_at_a_call_site_keeps_no_other_silence_there_from_being_tried(p
     assert "1 likely bug," in run.output and run.exit_code == 1, run
 
 
-# The same of a client that waits is in test_silences_of_suites.py.
-@pytest.mark.whole
 def test_a_client_without_a_timeout_is_waited_for_once_where_its_calls_can_be_reset(project):
     client = WAITS_ONCE.replace("run == waits_in", "run > waits_in")
     tests = "from client import call\n" + "".join(f"def test_{one}(): assert call('GET', 4) == 200\n" for one in ("one", "two"))
@@ -197,8 +194,6 @@ def test_get(): assert get() == 200
     assert other["left_out"] == "" and run.exit_code == 0, run
 
 
-# Tests that are left out since they depend on what is left stand above.
-@pytest.mark.whole
 def test_a_test_that_fails_without_faults_after_its_own_failure_is_left_out_and_no_bug(project):
     # Under faults it leaves its lock, on which each later run of it fails by an assertion.
     run = suite(project, """
@@ -219,7 +214,6 @@ def test_get(): assert get() == 200
     assert report(run)["clusters"] == [] and run.exit_code == 0, run
 
 
-@pytest.mark.whole
 def test_a_test_that_another_one_spoils_under_faults_is_left_out_and_no_bug(project):
     run = suite(project, """
 import tempfile
@@ -239,8 +233,6 @@ def test_second():
     assert report(run)["clusters"] == [] and run.exit_code == 0, run
 
 
-# Calls that come and go are in test_nondeterminism.py, too.
-@pytest.mark.whole
 def test_calls_that_come_and_go_are_told_and_the_others_of_their_test_get_faults(project):
     """The first run alone makes one call; each but the first makes another."""
     run = suite(project, """

@@ -4,7 +4,6 @@ import pathlib
 
 import pytest
 
-import pairs
 from conftest import PYTHON
 
 # What is there once is a conflict the next time; what is not there is not found. `POST /clear` makes it all new.
@@ -105,8 +104,6 @@ def policies_at(faults, site):
     return {row["policy"]: row for row in faults if row["call_site"] == site["call_site"]}
 
 
-# All three go on in the same way; this is the plainest one.
-@pairs.only("id", ["create-if-not-exists"])
 @pytest.mark.parametrize("body, call, error", [
     ('def test_save():\n    store.save("/a")\n', "PUT /taken", "409"),
     ('def test_save():\n    store.save_new("/a")\n', "HEAD /a", "404"),
@@ -123,8 +120,6 @@ def test_p3_is_tried_where_the_application_goes_on_after_an_error(project, body,
     assert run.exit_code == 0, run
 
 
-# Either way the error ends the test.
-@pairs.only("id", ["raises"])
 @pytest.mark.parametrize("body, call", [
     ('def test_conflict():\n    with pytest.raises(store.Conflict):\n        store.create("/taken")\n', "PUT /taken"),
     ('def test_missing():\n    assert store.status_of("/a") == 404\n', "HEAD /a"),

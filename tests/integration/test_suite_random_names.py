@@ -3,8 +3,6 @@ import json
 import pathlib
 import re
 
-import pytest
-
 from conftest import PYTHON
 
 SERVER = '''
@@ -81,8 +79,6 @@ def test_the_first_of_concurrent_calls_gets_its_fault(project):
         assert rows[policy]["oracle"] == "consistent-exception", rows
 
 
-# Names that are random in a part of the path are in the other tests.
-@pytest.mark.whole
 def test_a_whole_path_may_be_random(project):
     """Also in a counterexample, and its replay finds the call again."""
     sites, report, run = suite(

@@ -85,7 +85,6 @@ WRITES = [
 ]
 
 
-@pytest.mark.whole
 def test_a_read_that_is_asked_again_does_no_harm(project):
     rows, _, run = suite(project, READS)
     assert {row["oracle"] for row in rows} == {"none"}, run
@@ -101,8 +100,6 @@ def test_a_write_that_is_sent_again_is_a_violation_and_is_named(project):
     assert {"POST / (UpdateItem)", "POST / (SendMessage)", "PUT /c/b"} <= calls, calls
 
 
-# The same field tells a service in the test below.
-@pytest.mark.whole
 def test_a_rule_names_a_header_field(project):
     charge = ("PUT", "/", {"X-Operation": "Charge"}, "{}")
     look = ("POST", "/", {"X-Operation": "Look"}, "{}")
