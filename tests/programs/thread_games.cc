@@ -120,14 +120,26 @@ void exits() {
 }
 
 std::atomic<int> g_interrupted{0};
+std::string g_request_of_handler;
 void interrupted(int) {
   const int before = errno;
-  // Not in the middle of itself, and not so often that nothing else is done.
-  if (g_interrupted.fetch_add(1) % 100 == 0) one_request(g_port, 3);
+  // Not in the middle of itself, and not so often that nothing else is done. Nothing here may
+  // allocate, since the signal may come in the middle of malloc.
+  if (g_interrupted.fetch_add(1) % 100 == 0) {
+    const int fd = connect_to(g_port);
+    char part[4096];
+    if (send_all(fd, g_request_of_handler)) {
+      shutdown(fd, SHUT_WR);
+      while (recv(fd, part, sizeof part, 0) > 0) {
+      }
+    }
+    close(fd);
+  }
   errno = before;
 }
 
 void signals() {
+  g_request_of_handler = whole_request(3);
   struct sigaction action = {};
   action.sa_handler = interrupted;
   action.sa_flags = SA_RESTART;
