@@ -79,6 +79,10 @@ constexpr Key<TestDraft> kTestKeys[] = {
      [](Reader& reader, const SourceNode& node, TestDraft* out) {
        read_directory(reader, node, *out->draft, &out->test.directory);
      }},
+    {"principled", false,
+     [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       read_principled(reader, node, out->draft, &out->test.principled);
+     }},
     {"timeout", false,
      [](Reader& reader, const SourceNode& node, TestDraft* out) {
        out->test.timeout = reader.duration(node, "'timeout'");
@@ -89,9 +93,16 @@ void check_test(Reader& reader, const SourceNode& node, const TestDraft& test) {
   const SuiteConfig& suite = test.suite;
   if (!test.is_suite) {
     if (!test.has_name) reader.error(node.offset, "a test needs 'name'");
-    if (!test.has_command) reader.error(node.offset, "a test needs 'command'");
+    const bool has_blocks = test.test.principled && !test.test.principled->in_program;
+    if (!test.has_command && !has_blocks) reader.error(node.offset, "a test needs 'command'");
+    if (test.has_command && has_blocks)
+      reader.error(node.offset,
+                   "a test whose blocks stand in 'principled' has no 'command'; \"principled\": true says that the blocks are in "
+                   "the program of its command");
     return;
   }
+  if (test.test.principled)
+    reader.error(node.offset, "'principled' is for one test, and not for a suite");
   if (test.has_command)
     reader.error(
         node.offset,

@@ -90,12 +90,27 @@ struct SuiteConfig : suite::Suite {
   Command each;  // runs the test that FILIBUSTER_TEST names
 };
 
+// A structured test whose blocks are commands (daemon/principled/). Its statements are as a program would make them:
+// {"api": "verify_that", "at": "filibuster.json:12", ...} (docs/api.md).
+struct PrincipledConfig {
+  bool in_program = false;  // the blocks are in the program that the test's command starts; nothing else is set
+  Command setup, execute, assert_test, teardown;
+  std::vector<nlohmann::json> stubs, failure, assert_stubs;
+  // The blocks on_fault and on_exception, by the number that a statement of `failure` names.
+  struct Assertions {
+    Command command;  // may be empty
+    std::vector<nlohmann::json> statements;
+  };
+  std::vector<Assertions> assertions;
+};
+
 struct TestConfig {
   std::string name;  // for a suite, what the names of its tests begin with; may be ""
   Command command;
   std::map<std::string, std::string> env;
   std::string directory;
   std::optional<std::chrono::milliseconds> timeout;
+  std::optional<PrincipledConfig> principled;  // for `filibuster principled`
   // If set, this entry stands for the tests of a suite and has no command. A session replaces it with
   // those tests.
   std::optional<SuiteConfig> suite;
@@ -245,6 +260,9 @@ struct ParsedConfig {
 // `path` names the file in errors; `directory` is where relative paths begin.
 ParsedConfig parse_config(const std::string& text, const std::string& path,
                           const std::string& directory);
+
+// A stub as in `stubs` of the service. `redis`: of one that speaks Redis. Error: what is wrong with it.
+Result<stubs::Stub> parse_stub(const nlohmann::json& json, const std::string& service, bool redis);
 
 // A duration as text, "10m": as in the configuration. Error: it is none.
 Result<std::chrono::milliseconds> parse_duration_text(const std::string& text);

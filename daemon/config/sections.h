@@ -1,6 +1,7 @@
 // The parts of the configuration, which config.cc puts together. Each file reads one part.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,11 @@ void read_services(Reader& reader, const SourceNode& node, Draft* draft);
 // stubs.cc. `redis`: of a service that speaks Redis.
 void read_stubs(Reader& reader, const SourceNode& node, const std::string& service, bool redis,
                 std::vector<stubs::Stub>* out);
+// values.cc
+nlohmann::json json_of(const SourceNode& node);
+// principled.cc: `principled` of a test
+void read_principled(Reader& reader, const SourceNode& node, Draft* draft,
+                     std::optional<PrincipledConfig>* out);
 // nondeterminism.cc
 void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft);
 // frames.cc: `index.frames`

@@ -13,32 +13,6 @@ using Json = nlohmann::json;
 using stubs::Answer;
 using stubs::Stub;
 
-Json json_of(const SourceNode& node) {
-  switch (node.kind) {
-    case Kind::kNull:
-      return nullptr;
-    case Kind::kBool:
-      return node.flag;
-    case Kind::kInteger:
-      return node.integer;
-    case Kind::kNumber:
-      return node.number;
-    case Kind::kString:
-      return node.text;
-    case Kind::kArray: {
-      Json out = Json::array();
-      for (const SourceNode& child : node.children) out.push_back(json_of(child));
-      return out;
-    }
-    case Kind::kObject: {
-      Json out = Json::object();
-      for (const SourceNode& child : node.children) out[child.key] = json_of(child);
-      return out;
-    }
-  }
-  return nullptr;
-}
-
 struct AnswerDraft {
   Answer answer;
   const SourceNode* json = nullptr;  // of the keys of one protocol: where it stands, or null
@@ -271,3 +245,20 @@ void read_stubs(Reader& reader, const SourceNode& node, const std::string& servi
 }
 
 }  // namespace filibuster::config
+
+namespace filibuster {
+
+Result<stubs::Stub> parse_stub(const nlohmann::json& json, const std::string& service, bool redis) {
+  const std::string text =
+      nlohmann::json::array({json}).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const SourceTree tree = parse_source(text);
+  if (tree.error) return Error{tree.error->message};
+  config::Reader reader(text, "");
+  std::vector<stubs::Stub> out;
+  config::read_stubs(reader, tree.root, service, redis, &out);
+  const std::vector<ConfigError> errors = std::move(reader).take();
+  if (!errors.empty()) return Error{errors.front().message};
+  return std::move(out.front());
+}
+
+}  // namespace filibuster

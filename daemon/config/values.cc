@@ -9,6 +9,32 @@ namespace filibuster::config {
 
 using Kind = SourceNode::Kind;
 
+nlohmann::json json_of(const SourceNode& node) {
+  switch (node.kind) {
+    case Kind::kNull:
+      return nullptr;
+    case Kind::kBool:
+      return node.flag;
+    case Kind::kInteger:
+      return node.integer;
+    case Kind::kNumber:
+      return node.number;
+    case Kind::kString:
+      return node.text;
+    case Kind::kArray: {
+      nlohmann::json out = nlohmann::json::array();
+      for (const SourceNode& child : node.children) out.push_back(json_of(child));
+      return out;
+    }
+    case Kind::kObject: {
+      nlohmann::json out = nlohmann::json::object();
+      for (const SourceNode& child : node.children) out[child.key] = json_of(child);
+      return out;
+    }
+  }
+  return nullptr;
+}
+
 void note_port_uses(Reader& reader, const SourceNode& node, Draft* draft) {
   constexpr std::string_view kOpening = "${port:";
   size_t at = node.text.find(kOpening);

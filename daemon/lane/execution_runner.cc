@@ -82,8 +82,11 @@ Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const Test
   runner.log_path_ = lane.log_path("test");
 
   const char* path = getenv("PATH");
+  // The blocks of a structured test have commands of their own.
   const std::vector<ProgramCheck> checks =
-      check_command(spawn.argv, spawn.directory, path == nullptr ? "/usr/bin:/bin" : path);
+      spawn.argv.empty()
+          ? std::vector<ProgramCheck>()
+          : check_command(spawn.argv, spawn.directory, path == nullptr ? "/usr/bin:/bin" : path);
   for (const ProgramCheck& check : checks) {
     for (const std::string& obstacle : check.obstacles) {
       runner.obstacles_.push_back("test '" + test.name +
@@ -108,6 +111,7 @@ Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const Test
     set_variable(variables, "PATH",
                  (known.empty() ? "/usr/bin:/bin" : known) + ":" + own_directory());
   }
+  runner.spawn_ = spawn;
   runner.starter_ = TestStarter(std::move(spawn), hub_folder(lane), runner.log_path_, owned);
   if (!config.resets) runner.starter_.use_no_resets();
   return runner;
@@ -205,9 +209,60 @@ void ExecutionRunner::note_old_connections(const attach::OldConnections& before,
   }
 }
 
+Result<SpawnOptions> ExecutionRunner::spawn_options(const Command& command) const {
+  const auto argv = lane_command(*lane_, command);
+  if (!argv) return Error{"test '" + test_->name + "': " + argv.error().message};
+  SpawnOptions out = spawn_;
+  out.argv = argv.value();
+  out.log_path = log_path_;
+  return out;
+}
+
+Result<void> ExecutionRunner::run_test(uint32_t number, const TimeLimit& limit,
+                                       TestStarter::Start start, ExecutionResult* result) {
+  std::error_code ignored;
+  if (!test_->junit_xml.empty()) std::filesystem::remove(test_->junit_xml, ignored);
+  auto test = starter_.start(number, start, limit.time, lane_->wake_fd);
+  if (!test) {
+    return with_remedy("test '" + test_->name + "' does not start: " + test.error().message,
+                       "correct its `command` or its `directory` in the configuration");
+  }
+  RunningTest& running = *test.value();
+  result->pid = running.pid();
+  owned_->add("test", running.pid(), running.start_time());
+  fail_point("executing");
+  const auto began = hub_->patient_now();
+  milliseconds whole = limit.time, left = whole;
+  while (left > milliseconds(0) && !result->exit && !is_readable(lane_->wake_fd)) {
+    result->exit = running.wait(left, lane_->wake_fd);
+    const auto taken = hub_->patient_now() - began;
+    left = std::chrono::ceil<milliseconds>(whole - taken);
+    if (left > milliseconds(0) || result->exit || whole >= limit.while_calls_come) continue;
+    left = more_time(limit, whole, hub_->snapshot(StackLines::kOfInjected), clock_ns());
+    whole += left;
+  }
+  result->limit_seconds = std::chrono::duration<double>(whole).count();
+  if (!result->exit) {
+    result->stopped = is_readable(lane_->wake_fd);
+    result->timed_out = !result->stopped;
+    running.kill();
+  }
+  if (result->exit && result->exit->success()) result->not_run = why_not_run(test_->junit_xml);
+  owned_->forget(running.pid());
+  return {};
+}
+
 Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
                                              const std::vector<PlannedRpcFault>& plan,
                                              const TimeLimit& limit, TestStarter::Start start) {
+  return run_body(number, plan, [&](ExecutionResult* result) {
+    return run_test(number, limit, start, result);
+  });
+}
+
+Result<ExecutionResult> ExecutionRunner::run_body(uint32_t number,
+                                                  const std::vector<PlannedRpcFault>& plan,
+                                                  const Body& body) {
   const uint64_t asked_ns = clock_ns();
   auto ready = services_->prepare_execution();
   if (!ready) return ready.error();
@@ -225,42 +280,17 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
 
   ExecutionResult result;
   result.ended_before = std::move(ready).value();
-  std::error_code ignored;
-  if (!test_->junit_xml.empty()) std::filesystem::remove(test_->junit_xml, ignored);
   const auto by_hand = alive_by_hand();
   const attach::OldConnections before = services_->old_connections();
   ServiceLogs logs(*config_, *lane_);
   logs.begin();
   const auto started = Clock::now();
   const uint64_t started_ns = clock_ns();
-  auto test = starter_.start(number, start, limit.time, lane_->wake_fd);
-  if (!test) {
+  if (auto done = body(&result); !done) {
     hub_->end_execution();
-    return with_remedy("test '" + test_->name + "' does not start: " + test.error().message,
-                       "correct its `command` or its `directory` in the configuration");
+    return done.error();
   }
-  RunningTest& running = *test.value();
-  result.pid = running.pid();
-  owned_->add("test", running.pid(), running.start_time());
-  fail_point("executing");
-  const auto began = hub_->patient_now();
-  milliseconds whole = limit.time, left = whole;
-  while (left > milliseconds(0) && !result.exit && !is_readable(lane_->wake_fd)) {
-    result.exit = running.wait(left, lane_->wake_fd);
-    const auto taken = hub_->patient_now() - began;
-    left = std::chrono::ceil<milliseconds>(whole - taken);
-    if (left > milliseconds(0) || result.exit || whole >= limit.while_calls_come) continue;
-    left = more_time(limit, whole, hub_->snapshot(StackLines::kOfInjected), clock_ns());
-    whole += left;
-  }
-  result.limit_seconds = std::chrono::duration<double>(whole).count();
   result.seconds = std::chrono::duration<double>(Clock::now() - started).count();
-  if (!result.exit) {
-    result.stopped = is_readable(lane_->wake_fd);
-    result.timed_out = !result.stopped;
-    running.kill();
-  }
-  if (result.exit && result.exit->success()) result.not_run = why_not_run(test_->junit_xml);
   fail_point("executed");
   const uint64_t ended_ns = clock_ns();
   const bool quiescent =
@@ -271,7 +301,6 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
     result.record.notes.push_back(std::move(why));
   note_old_connections(before, &result.record);
   result.phases = phases_of(result.record, {asked_ns, started_ns, ended_ns, clock_ns()});
-  owned_->forget(running.pid());
   owned_->keep_orphans();
   result.ended = services_->take_ended(suspects(result.record));
   if (!result.exit || !result.exit->success() || !result.ended.empty()) result.wrote = logs.since();

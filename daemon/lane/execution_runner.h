@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -48,6 +49,14 @@ class ExecutionRunner {
   Result<ExecutionResult> run(uint32_t number, const std::vector<PlannedRpcFault>& plan,
                               const TimeLimit& limit,
                               TestStarter::Start start = TestStarter::Start::kPlain);
+  // The same, with `body` in the place of the test process. It is called when the execution has begun, and sets `exit`, if there is
+  // one. Its Error ends the execution, and is returned.
+  using Body = std::function<Result<void>(ExecutionResult*)>;
+  Result<ExecutionResult> run_body(uint32_t number, const std::vector<PlannedRpcFault>& plan,
+                                   const Body& body);
+  // A process of the test: with its environment, and its folder. Error: the command cannot be made.
+  Result<SpawnOptions> spawn_options(const Command& command) const;
+
   TestStarter& starter() { return starter_; }
   // The test's own last lines, for reports.
   std::string output() const;
@@ -78,6 +87,10 @@ class ExecutionRunner {
   AgentHub* hub_;
   Services* services_;
   OwnedProcesses* owned_;
+  Result<void> run_test(uint32_t number, const TimeLimit& limit, TestStarter::Start start,
+                        ExecutionResult* result);
+
+  SpawnOptions spawn_;  // of the test
   TestStarter starter_;
   std::vector<std::string> hook_environment_;
   std::vector<std::string> obstacles_;

@@ -68,6 +68,9 @@ class Services {
   // Why calls of this execution got no answer of a stub, each reason once.
   std::vector<std::string> unanswered_by_stubs() const;
 
+  // Those without a process; null: there are none.
+  VirtualServices* virtual_services() const { return virtual_.get(); }
+
   // The services that are attached, with their processes as they were found.
   std::vector<attach::FoundService> attached() const;
   attach::OldConnections old_connections() const;

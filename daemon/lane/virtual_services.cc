@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/model/environment_error.h"
+#include "daemon/stubs/choose.h"
 
 namespace filibuster {
 
@@ -36,6 +37,21 @@ Result<std::unique_ptr<VirtualServices>> VirtualServices::start(
                        "end what listens there, or give the service no fixed port");
   out->server_ = std::move(server).value();
   return out;
+}
+
+std::vector<std::string> VirtualServices::add_stubs(
+    const std::map<std::string, std::vector<stubs::Stub>>& of_test) {
+  auto all = of_services_;
+  std::vector<std::string> problems;
+  for (const auto& [service, added] : of_test) {
+    std::vector<stubs::Stub>& stubs = all[service];
+    stubs.insert(stubs.end(), added.begin(), added.end());
+    if (const auto same = stubs::same_conditions(stubs))
+      problems.push_back(stubs[same->first].name + " and " + stubs[same->second].name +
+                         " answer the same calls");
+  }
+  for (std::string& problem : board_.replace(std::move(all))) problems.push_back(std::move(problem));
+  return problems;
 }
 
 std::vector<std::string> VirtualServices::unanswered() const {

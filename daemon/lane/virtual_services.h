@@ -1,6 +1,7 @@
 // The services of one lane that have no process: their stubs, and the server that answers in their place (daemon/stubs/).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,14 +21,19 @@ class VirtualServices {
 
   // An execution begins: sequences of answers begin anew.
   void begin() { board_.begin(); }
+  // The stubs of a test beside those of the services, in its executions from now on. Returns what is wrong with them, a sentence each.
+  std::vector<std::string> add_stubs(const std::map<std::string, std::vector<stubs::Stub>>& of_test);
+  // What came since begin(), in its order.
+  std::vector<stubs::CallNote> calls() const { return board_.calls(); }
   // Of the calls since begin(), those that no stub answered: why, each once.
   std::vector<std::string> unanswered() const;
 
  private:
   VirtualServices(std::map<std::string, std::vector<stubs::Stub>> of_services,
                   std::shared_ptr<const DescriptorSet> descriptors)
-      : board_(std::move(of_services), std::move(descriptors)) {}
+      : of_services_(of_services), board_(std::move(of_services), std::move(descriptors)) {}
 
+  const std::map<std::string, std::vector<stubs::Stub>> of_services_;  // as configured
   stubs::StubBoard board_;
   std::unique_ptr<stubs::StubServer> server_;  // ends before the board
 };

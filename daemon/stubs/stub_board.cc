@@ -20,17 +20,32 @@ Json arguments_of(const std::string& body) {
 
 StubBoard::StubBoard(std::map<std::string, std::vector<Stub>> stubs,
                      std::shared_ptr<const DescriptorSet> descriptors)
-    : stubs_(std::move(stubs)), descriptors_(std::move(descriptors)) {
-  for (auto& [service, of_service] : stubs_) {
-    for (Stub& stub : of_service) {
-      if (stub.kind == Kind::kGrpc) read_grpc(&stub);
-    }
-  }
+    : descriptors_(std::move(descriptors)) {
+  problems_ = read_all(&stubs);
+  stubs_ = std::make_shared<const StubsByService>(std::move(stubs));
 }
 
-void StubBoard::read_grpc(Stub* stub) {
+std::vector<std::string> StubBoard::replace(std::map<std::string, std::vector<Stub>> stubs) {
+  std::vector<std::string> problems = read_all(&stubs);
+  const std::lock_guard lock(mutex_);
+  answered_.clear();
+  stubs_ = std::make_shared<const StubsByService>(std::move(stubs));
+  return problems;
+}
+
+std::vector<std::string> StubBoard::read_all(StubsByService* stubs) const {
+  std::vector<std::string> problems;
+  for (auto& [service, of_service] : *stubs) {
+    for (Stub& stub : of_service) {
+      if (stub.kind == Kind::kGrpc) read_grpc(&stub, &problems);
+    }
+  }
+  return problems;
+}
+
+void StubBoard::read_grpc(Stub* stub, std::vector<std::string>* problems) const {
   const auto problem = [&](const std::string& text) {
-    problems_.push_back(stub->name + ": " + text);
+    problems->push_back(stub->name + ": " + text);
   };
   if (descriptors_ == nullptr) {
     return problem(
@@ -71,8 +86,13 @@ Reply StubBoard::reply(Call call) {
   }
   call.body.clear();
   static const std::vector<Stub> kNone;
-  const auto found = stubs_.find(call.service);
-  const std::vector<Stub>& stubs = found == stubs_.end() ? kNone : found->second;
+  std::shared_ptr<const StubsByService> all;  // stays while other stubs take their place
+  {
+    const std::lock_guard lock(mutex_);
+    all = stubs_;
+  }
+  const auto found = all->find(call.service);
+  const std::vector<Stub>& stubs = found == all->end() ? kNone : found->second;
   const Choice choice = choose(stubs, call);
   Reply reply;
   if (!choice.chosen) {

@@ -42,18 +42,23 @@ class StubBoard {
   // or a method that the descriptors do not have.
   const std::vector<std::string>& problems() const { return problems_; }
 
+  // Other stubs from now on. To be called between executions, or while nobody calls. Returns what is wrong with them, as problems().
+  std::vector<std::string> replace(std::map<std::string, std::vector<Stub>> stubs);
+
   void begin();
   Reply reply(Call call);
   std::vector<CallNote> calls() const;
 
  private:
-  void read_grpc(Stub* stub);
+  using StubsByService = std::map<std::string, std::vector<Stub>>;
+  std::vector<std::string> read_all(StubsByService* stubs) const;
+  void read_grpc(Stub* stub, std::vector<std::string>* problems) const;
   Result<std::string> encode(const std::string& grpc, const Answer& answer) const;
 
-  std::map<std::string, std::vector<Stub>> stubs_;
   const std::shared_ptr<const DescriptorSet> descriptors_;
   std::vector<std::string> problems_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards all below
+  std::shared_ptr<const StubsByService> stubs_;
   std::map<const Stub*, size_t> answered_;  // how often, since begin()
   std::vector<CallNote> calls_;
 };
