@@ -88,6 +88,7 @@ class Observer {
     if (last != nullptr) {
       out.outcome = outcome_of(*last);
       out.service = last->service;
+      out.method = call_name(*last, path_of(*last));
     }
     return out;
   }

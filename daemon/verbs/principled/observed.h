@@ -35,7 +35,7 @@ struct ObservedCall {
 struct Observed {
   principled::Thrown outcome;
   bool has_entry = false;           // the block made a call
-  std::string service;              // that it called last
+  std::string service, method;      // that it called last
   std::vector<ObservedCall> calls;  // in the order of issue
   std::vector<std::string> left_the_lane;  // calls to no service of the configuration
 };

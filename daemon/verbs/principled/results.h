@@ -56,4 +56,7 @@ struct PrincipledTest {
   uint64_t judged() const;  // executions that were not run ahead
 };
 
+// The diagnostic for a person: what happened, where, whether it is a bug, and what to write otherwise.
+std::string diagnostic_text(const principled::Diagnostic& diagnostic);
+
 }  // namespace filibuster

@@ -1,0 +1,56 @@
+#include "daemon/verbs/principled/results.h"
+
+#include <algorithm>
+
+namespace filibuster {
+namespace {
+
+std::string indented(const std::string& text, const char* by) {
+  std::string out;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    out += by + text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+bool PrincipledTest::passed() const {
+  return error.empty() && diagnostics.empty() &&
+         std::none_of(executions.begin(), executions.end(), [](const PrincipledExecution& each) {
+           return each.diagnostic.has_value();
+         });
+}
+
+uint64_t PrincipledTest::judged() const {
+  return static_cast<uint64_t>(std::count_if(
+      executions.begin(), executions.end(), [](const auto& each) { return !each.ahead; }));
+}
+
+std::string diagnostic_text(const principled::Diagnostic& diagnostic) {
+  std::string out = std::string(diagnostic_name(diagnostic.kind)) + ": " + diagnostic.text + "\n";
+  if (!diagnostic.at.empty()) out += "  at " + diagnostic.at + "\n";
+  for (const principled::FaultedCall& fault : diagnostic.faults) {
+    out += "  fault: " + to_text(fault);
+    if (!fault.seen.call.arguments.is_null())
+      out += " " + fault.seen.call.arguments.dump(-1, ' ', false,
+                                                  nlohmann::json::error_handler_t::replace);
+    if (!fault.rpc.call_site.empty()) out += ", called at " + fault.rpc.call_site;
+    out += "\n";
+  }
+  if (!diagnostic.trace.empty()) out += indented(diagnostic.trace, "  | ");
+  if (diagnostic.remedies.empty()) return out;
+  out += diagnostic.faults.empty()
+             ? "To go on, write:\n"
+             : "First: is this a bug? If so, mend it. If it is meant, write one of these:\n";
+  for (size_t i = 0; i < diagnostic.remedies.size(); ++i) {
+    const principled::Remedy& each = diagnostic.remedies[i];
+    out += "  " + std::to_string(i + 1) + ". " + each.title + "\n" + indented(each.snippet, "     ");
+  }
+  return out;
+}
+
+}  // namespace filibuster
