@@ -29,6 +29,7 @@ struct VerbRow {
 };
 constexpr VerbRow kVerbs[] = {{&kRunVerb, kFind},
                               {&kSuiteVerb, kFind},
+                              {&kPrincipledVerb, kFind},
                               {&kAttachVerb, kFind},
                               {&kReplayVerb, kFind},
                               {&kAcceptVerb, kFind},

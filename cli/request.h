@@ -41,6 +41,7 @@ struct SessionOptions {
   std::vector<std::string> index_without;  // payload | stack | count | path
   bool json = false;
   bool quiet = false;
+  bool in_runner = false;      // prints what a test runner shows, as JSON lines; `principled`
   bool follow = false;         // watch until Ctrl-C, without a test; `trace`
   bool document = false;       // standard output is for one document, printed at the end
   std::string counterexample;  // the file that is replayed; "": none

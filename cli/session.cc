@@ -170,6 +170,7 @@ class Follower {
  private:
   void show(const Json& event) {
     if (string_member(event, "type") == "done") page_ = string_member(event, "page");
+    if (options_.in_runner) return show_to_runner(event);
     if (options_.json) {
       put(stdout, event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
       return;
@@ -186,6 +187,17 @@ class Follower {
       put(stdout, on_terminal(out.result, terminal_columns(1), takes_color(1)));
   }
 
+  // What begins and ends, as the program of the test was told; warnings and errors go to stderr.
+  static void show_to_runner(const Json& event) {
+    if (string_member(event, "type") == "principled") {
+      Json line = event;
+      for (const char* member : {"type", "n", "test"}) line.erase(member);
+      put(stdout, line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    } else if (const std::string text = string_member(event, "text"); !text.empty()) {
+      put(stderr, without_controls(text) + "\n");
+    }
+  }
+
   // The table takes the place of the one before it on a terminal, and is not shown elsewhere: there,
   // the last one stands in the summary.
   void show_calls(const Json& event) {
@@ -197,7 +209,7 @@ class Follower {
 
   void say(const std::string& text) {
     view_.set_columns(terminal_columns(2));
-    if (!options_.json) put(stderr, view_.note(text));
+    if (!options_.json && !options_.in_runner) put(stderr, view_.note(text));
   }
 
   void say_live() {

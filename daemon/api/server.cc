@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "core/index/execution_index.h"
+#include "core/text/json_depth.h"
 #include "daemon/api/http_server.h"
 #include "daemon/api/session_request.h"
 #include "daemon/api/waiting_room.h"
@@ -352,6 +353,18 @@ void ApiServer::State::routes() {
             {"execution", record.execution},
             {"text", tree_text(record.rpcs)},
             {"rpcs", rows}});
+  });
+  server.Post("/v1/blocks", [this](const Request& request, Response& response) {
+    if (is_nested_too_deep(request.body))
+      return answer_error(response, 400, "the request is nested too deep");
+    const Json said = Json::parse(request.body, nullptr, false);
+    if (said.is_discarded()) return answer_error(response, 400, "the request is no JSON");
+    const auto running = current();
+    if (!running) return answer_error(response, 409, "no session runs");
+    const auto next = running->blocks().post(said, kNewsWait);
+    if (!next) return answer_error(response, 409, next.error().message);
+    // Not redacted: the program is the test, and needs what it is told as it is.
+    response.set_content(dump_json(next.value()), "application/json");
   });
   server.Post("/v1/shutdown", [this](const Request&, Response& response) {
     answer(response, 200, Json::object());

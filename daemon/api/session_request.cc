@@ -95,7 +95,35 @@ void load_descriptors(RequestDraft* out) {
   out->request.descriptors = std::move(descriptors);
 }
 
+// Tests with blocks are for verbs that run blocks, and the others for the other verbs.
+void choose_by_kind(RequestDraft* out) {
+  const bool structured = out->request.verb->needs().structured;
+  const std::string verb(out->request.verb->name());
+  Config& config = out->request.config;
+  const auto is_other = [&](const TestConfig& test) {
+    return test.principled.has_value() != structured;
+  };
+  for (const std::string& name : out->tests) {
+    const auto found = std::find_if(config.tests.begin(), config.tests.end(),
+                                    [&](const TestConfig& test) { return test.name == name; });
+    if (found == config.tests.end() || !is_other(*found)) continue;
+    out->errors.push_back(
+        {config.path, 0, 0,
+         structured ? "test '" + name + "' has no blocks: `filibuster " + verb +
+                          "` runs tests with 'principled'"
+                    : "test '" + name + "' has blocks ('principled'): run it by `filibuster principled`"});
+  }
+  std::erase_if(config.tests, is_other);
+  if (config.tests.empty() && out->errors.empty()) {
+    out->errors.push_back({config.path, 0, 0,
+                           structured ? "there is no test with 'principled' (docs/principled.md)"
+                                      : "all tests have blocks ('principled'): run them by `filibuster principled`"});
+  }
+}
+
 void choose_tests(RequestDraft* out) {
+  choose_by_kind(out);
+  if (!out->errors.empty()) return;
   const std::vector<std::string>& names = out->tests;
   const Config& config = out->request.config;
   const std::string file = config.path;

@@ -22,6 +22,10 @@
 
 namespace filibuster {
 
+namespace principled {
+class BlockChannel;
+}
+
 // What the tests of a session count together, also those that are explored at the same time.
 struct SessionCounters {
   std::atomic<uint32_t> next_execution = 1;  // the number of the next execution
@@ -55,6 +59,8 @@ struct SessionContext {
   LaneSet* further_lanes = nullptr;  // null: there is lane 0 only
   // Every lane is compared with lane 0, also where the search does not need it.
   bool compare_lanes = false;
+  // At which programs of structured tests ask what they are to do. Null: nobody asks.
+  principled::BlockChannel* blocks = nullptr;
 
   void warn(const std::string& text) const;
 };

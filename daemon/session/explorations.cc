@@ -101,6 +101,7 @@ std::unique_ptr<Explorations::Running> Explorations::prepare(Lane* lane, size_t 
     session.tries = [underway, name](std::string what) { underway->tries(name, std::move(what)); };
   }
   session.baseline = request.baseline;
+  session.blocks = options_.blocks;
   session.day = request.day;
   session.suspects = options_.suspects;
   if (side_by_side_.empty()) {

@@ -39,7 +39,8 @@ class Explorations {
     // The live page. `show` gets the tests that are explored or are being explored.
     std::function<bool()> page_is_wanted;
     std::function<void(std::vector<TestReport>)> show;
-    Underway* underway = nullptr;  // null: nobody looks
+    Underway* underway = nullptr;                // null: nobody looks
+    principled::BlockChannel* blocks = nullptr;  // SessionContext
   };
   explicit Explorations(Options options) : options_(std::move(options)) {}
 

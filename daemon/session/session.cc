@@ -334,6 +334,7 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
     underway_.set_end(*options.end);
   }
   options.underway = &underway_;
+  options.blocks = &blocks_;
   options.sink = [this, end = options.end](nlohmann::json event) {
     if (event.value("type", "") == "execution")
       event["time_left"] = end ? nlohmann::json(seconds_until(*end)) : nlohmann::json();

@@ -17,6 +17,7 @@
 #include "daemon/lane/lane_set.h"
 #include "daemon/model/session_report.h"
 #include "daemon/page/data.h"
+#include "daemon/principled/channel.h"
 #include "daemon/session/event_log.h"
 #include "daemon/session/explorations.h"
 #include "daemon/session/live_page.h"
@@ -43,6 +44,7 @@ class Session {
   std::string report() const;  // text of the verb's document; "" before the end
   LivePage& live_page() { return live_page_; }
   const Underway& underway() const { return underway_; }
+  principled::BlockChannel& blocks() { return blocks_; }
   // The same in another format (documents.h). "": there is none.
   std::string document(const std::string& format) const;
   // The faults injected in the running execution that match. `unknown` is set if the answer depends on
@@ -98,6 +100,7 @@ class Session {
   EventLog events_;
   LivePage live_page_;
   Underway underway_;
+  principled::BlockChannel blocks_;
 
   mutable std::mutex mutex_;  // guards everything below, but for the threads
   Document document_;

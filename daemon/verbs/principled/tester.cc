@@ -124,7 +124,8 @@ Result<void> PrincipledTester::run(PrincipledTest* out) {
 }
 
 Result<PrincipledTester::Run> PrincipledTester::execute(const Set& set, Kind kind) {
-  Run run{.set = &set, .row = {}, .statements = {}, .observed = {}, .times = {}, .intervals = {}};
+  Run run;
+  run.set = &set;
   run.ahead = run.row.ahead = kind == Kind::kAhead;
   run.row.number = session_.counters.next_execution++;
   std::vector<PlannedRpcFault> plan;

@@ -44,7 +44,7 @@ class PrincipledTester {
   };
   // An execution while it runs.
   struct Run {
-    const Set* set;
+    const Set* set = nullptr;
     PrincipledExecution row;
     principled::Statements statements;
     Observed observed;

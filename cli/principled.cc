@@ -1,0 +1,98 @@
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Validators.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/output_file.h"
+#include "cli/session.h"
+#include "cli/verb.h"
+
+namespace filibuster::cli {
+namespace {
+
+struct PrincipledOptions {
+  SessionOptions session;
+  std::string junit, sarif;
+  bool keep_going = false;
+};
+
+int write_copies(const PrincipledOptions& options, const Daemon& daemon, const std::string& id,
+                 int code) {
+  const std::pair<const char*, const std::string*> copies[] = {{"junit", &options.junit},
+                                                               {"sarif", &options.sarif}};
+  for (const auto& copy : copies) {
+    if (copy.second->empty()) continue;
+    const Result<Answer> answer =
+        daemon.client().get("/v1/sessions/" + id + "/report?format=" + copy.first);
+    const Result<void> written = !answer ? Result<void>(answer.error())
+                                 : answer->status != 200
+                                     ? Result<void>(Error{"the daemon has no such report"})
+                                     : write_output(*copy.second, answer->body);
+    if (written) continue;
+    complain(kEnvironment, "--" + std::string(copy.first) + ": " + written.error().message);
+    if (code == kNothingFound) code = kEnvironment;
+  }
+  return code;
+}
+
+Work declare_principled(CLI::App& app) {
+  auto options = std::make_shared<PrincipledOptions>();
+  SessionOptions* const session = &options->session;
+  declare_source_options(app, session);
+  declare_index_options(app, session);
+  app.add_option("--fault", session->command_line.faults,
+                 "inject this at every call in place of the default set (repeatable): grpc:UNAVAILABLE, status:503, "
+                 "reset, timeout, latency:300ms, ...")
+      ->type_name("FAULT")
+      ->allow_extra_args(false);
+  app.add_flag("--keep-going", options->keep_going,
+               "go on after the first execution that the test says nothing of, or something that is not so");
+  app.add_option("--max-executions", session->max_executions, "stop after N executions")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}));
+  app.add_option("--max-faults", session->max_faults, "at most N faults in one execution")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--max-time", session->max_time,
+                 "begin no execution after this time (90s, 10m, 1h)")
+      ->type_name("TIME");
+  app.add_option("--junit", options->junit, "write JUnit XML here")->type_name("FILE");
+  app.add_option("--sarif", options->sarif, "write SARIF here")->type_name("FILE");
+  app.add_flag("--real-timeouts", session->real_timeouts,
+               "really wait where a timeout is injected");
+  app.add_flag("--in-runner", session->in_runner,
+               "for the helpers of test runners: prints what begins and ends as JSON lines, and nothing else");
+  return [options, session](const Invocation& invocation) {
+    // With a configuration, the command takes the place of its tests.
+    const bool is_configured =
+        !session->config_file.empty() ||
+        (session->command_line.services.empty() && access("filibuster.json", F_OK) == 0);
+    session->has_command = invocation.has_command && !is_configured;
+    if (session->has_command) session->command_line.command = invocation.command;
+    auto request = session_request("principled", *session, this_client());
+    if (!request) return complain(kUsage, request.error().message);
+    request.value()["principled"] = {{"keep_going", options->keep_going}};
+    if (invocation.has_command && is_configured)
+      request.value()["principled"]["command"] = invocation.command;
+    return run_session(*session, request.value(),
+                       [&](const Daemon& daemon, const std::string& id, int code) {
+                         return write_copies(*options, daemon, id, code);
+                       });
+  };
+}
+
+}  // namespace
+
+const Verb kPrincipledVerb = {
+    "principled", "a structured test of one service: what it does under each fault has to be stated",
+    "  filibuster principled                             # the structured tests of filibuster.json\n"
+    "  filibuster principled --test purchase --fault grpc:UNAVAILABLE\n"
+    "  filibuster principled -c order.json -- python3 -m pytest -p filibuster_principled test_order.py\n"
+    "\nIt stops at the first fault of which the test says nothing, or something that is not so, and says what\n"
+    "can be written. Exit status: 0 all that is stated holds, 1 a diagnostic, 2 usage or configuration,\n"
+    "3 environment or interrupted, 4 the time of --max-time was over before.\n",
+    "[-- PROGRAM [ARG...]]", declare_principled};
+
+}  // namespace filibuster::cli

@@ -1,0 +1,17 @@
+// What a request of `principled` has besides.
+#pragma once
+
+#include "daemon/session/verb.h"
+
+namespace filibuster {
+
+struct PrincipledRequest final : VerbRequest {
+  bool keep_going = false;  // all executions, also after the first diagnostic
+  std::vector<std::string> command;  // of a program in the place of the configuration's tests; empty: there is none
+  std::string directory;             // where it runs
+};
+
+const Verb& principled_verb();
+std::unique_ptr<Mode> make_principled_mode(const SessionRequest& request);
+
+}  // namespace filibuster
