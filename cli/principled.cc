@@ -42,13 +42,15 @@ Work declare_principled(CLI::App& app) {
   SessionOptions* const session = &options->session;
   declare_source_options(app, session);
   declare_index_options(app, session);
-  app.add_option("--fault", session->command_line.faults,
-                 "inject this at every call in place of the default set (repeatable): grpc:UNAVAILABLE, status:503, "
-                 "reset, timeout, latency:300ms, ...")
+  app.add_option(
+         "--fault", session->command_line.faults,
+         "inject this at every call in place of the default set (repeatable): grpc:UNAVAILABLE, status:503, "
+         "reset, timeout, latency:300ms, ...")
       ->type_name("FAULT")
       ->allow_extra_args(false);
-  app.add_flag("--keep-going", options->keep_going,
-               "go on after the first execution that the test says nothing of, or something that is not so");
+  app.add_flag(
+      "--keep-going", options->keep_going,
+      "go on after the first execution that the test says nothing of, or something that is not so");
   app.add_option("--max-executions", session->max_executions, "stop after N executions")
       ->type_name("N")
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}));
@@ -62,8 +64,9 @@ Work declare_principled(CLI::App& app) {
   app.add_option("--sarif", options->sarif, "write SARIF here")->type_name("FILE");
   app.add_flag("--real-timeouts", session->real_timeouts,
                "really wait where a timeout is injected");
-  app.add_flag("--in-runner", session->in_runner,
-               "for the helpers of test runners: prints what begins and ends as JSON lines, and nothing else");
+  app.add_flag(
+      "--in-runner", session->in_runner,
+      "for the helpers of test runners: prints what begins and ends as JSON lines, and nothing else");
   return [options, session](const Invocation& invocation) {
     // With a configuration, the command takes the place of its tests.
     const bool is_configured =
@@ -86,7 +89,8 @@ Work declare_principled(CLI::App& app) {
 }  // namespace
 
 const Verb kPrincipledVerb = {
-    "principled", "a structured test of one service: what it does under each fault has to be stated",
+    "principled",
+    "a structured test of one service: what it does under each fault has to be stated",
     "  filibuster principled                             # the structured tests of filibuster.json\n"
     "  filibuster principled --test purchase --fault grpc:UNAVAILABLE\n"
     "  filibuster principled -c order.json -- python3 -m pytest -p filibuster_principled test_order.py\n"

@@ -109,15 +109,17 @@ void choose_by_kind(RequestDraft* out) {
     if (found == config.tests.end() || !is_other(*found)) continue;
     out->errors.push_back(
         {config.path, 0, 0,
-         structured ? "test '" + name + "' has no blocks: `filibuster " + verb +
-                          "` runs tests with 'principled'"
-                    : "test '" + name + "' has blocks ('principled'): run it by `filibuster principled`"});
+         structured
+             ? "test '" + name + "' has no blocks: `filibuster " + verb +
+                   "` runs tests with 'principled'"
+             : "test '" + name + "' has blocks ('principled'): run it by `filibuster principled`"});
   }
   std::erase_if(config.tests, is_other);
   if (config.tests.empty() && out->errors.empty()) {
-    out->errors.push_back({config.path, 0, 0,
-                           structured ? "there is no test with 'principled' (docs/principled.md)"
-                                      : "all tests have blocks ('principled'): run them by `filibuster principled`"});
+    out->errors.push_back(
+        {config.path, 0, 0,
+         structured ? "there is no test with 'principled' (docs/principled.md)"
+                    : "all tests have blocks ('principled'): run them by `filibuster principled`"});
   }
 }
 

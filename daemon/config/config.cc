@@ -96,9 +96,10 @@ void check_test(Reader& reader, const SourceNode& node, const TestDraft& test) {
     const bool has_blocks = test.test.principled && !test.test.principled->in_program;
     if (!test.has_command && !has_blocks) reader.error(node.offset, "a test needs 'command'");
     if (test.has_command && has_blocks)
-      reader.error(node.offset,
-                   "a test whose blocks stand in 'principled' has no 'command'; \"principled\": true says that the blocks are in "
-                   "the program of its command");
+      reader.error(
+          node.offset,
+          "a test whose blocks stand in 'principled' has no 'command'; \"principled\": true says that the blocks are in "
+          "the program of its command");
     return;
   }
   if (test.test.principled)

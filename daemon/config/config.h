@@ -93,7 +93,8 @@ struct SuiteConfig : suite::Suite {
 // A structured test whose blocks are commands (daemon/principled/). Its statements are as a program would make them:
 // {"api": "verify_that", "at": "filibuster.json:12", ...} (docs/api.md).
 struct PrincipledConfig {
-  bool in_program = false;  // the blocks are in the program that the test's command starts; nothing else is set
+  bool in_program =
+      false;  // the blocks are in the program that the test's command starts; nothing else is set
   Command setup, execute, assert_test, teardown;
   std::vector<nlohmann::json> stubs, failure, assert_stubs;
   // The blocks on_fault and on_exception, by the number that a statement of `failure` names.

@@ -255,9 +255,8 @@ Result<void> ExecutionRunner::run_test(uint32_t number, const TimeLimit& limit,
 Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
                                              const std::vector<PlannedRpcFault>& plan,
                                              const TimeLimit& limit, TestStarter::Start start) {
-  return run_body(number, plan, [&](ExecutionResult* result) {
-    return run_test(number, limit, start, result);
-  });
+  return run_body(number, plan,
+                  [&](ExecutionResult* result) { return run_test(number, limit, start, result); });
 }
 
 Result<ExecutionResult> ExecutionRunner::run_body(uint32_t number,

@@ -50,7 +50,8 @@ std::vector<std::string> VirtualServices::add_stubs(
       problems.push_back(stubs[same->first].name + " and " + stubs[same->second].name +
                          " answer the same calls");
   }
-  for (std::string& problem : board_.replace(std::move(all))) problems.push_back(std::move(problem));
+  for (std::string& problem : board_.replace(std::move(all)))
+    problems.push_back(std::move(problem));
   return problems;
 }
 

@@ -22,7 +22,8 @@ class VirtualServices {
   // An execution begins: sequences of answers begin anew.
   void begin() { board_.begin(); }
   // The stubs of a test beside those of the services, in its executions from now on. Returns what is wrong with them, a sentence each.
-  std::vector<std::string> add_stubs(const std::map<std::string, std::vector<stubs::Stub>>& of_test);
+  std::vector<std::string> add_stubs(
+      const std::map<std::string, std::vector<stubs::Stub>>& of_test);
   // What came since begin(), in its order.
   std::vector<stubs::CallNote> calls() const { return board_.calls(); }
   // Of the calls since begin(), those that no stub answered: why, each once.

@@ -6,9 +6,9 @@
 namespace filibuster::principled {
 namespace {
 
-constexpr std::array<std::string_view, 9> kNames = {
-    "setup",        "stub",     "failure",  "execute",     "assert_test",
-    "assert_stubs", "teardown", "on_fault", "on_exception"};
+constexpr std::array<std::string_view, 9> kNames = {"setup",    "stub",        "failure",
+                                                    "execute",  "assert_test", "assert_stubs",
+                                                    "teardown", "on_fault",    "on_exception"};
 
 }  // namespace
 

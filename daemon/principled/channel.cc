@@ -69,7 +69,8 @@ Result<Json> BlockChannel::post(const Json& said, std::chrono::milliseconds wait
         "no principled test runs: start it by `filibuster principled`, which starts its program"};
   }
   if (!said.contains("waiting")) {
-    if (said_) return Error{"the last post of this program has not been read: it posts from one thread"};
+    if (said_)
+      return Error{"the last post of this program has not been read: it posts from one thread"};
     said_ = said;
     changed_.notify_all();
   }

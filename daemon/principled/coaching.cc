@@ -22,9 +22,9 @@ constexpr Level kLevels[] = {{{false, false}, "any fault of this method"},
                              {{true, true}, "this fault of this method with these arguments"}};
 
 std::string all_of(size_t count) {
-  static constexpr std::string_view kWords[] = {"no fault",   "the one fault",   "both faults",
-                                                "all three faults", "all four faults",  "all five faults",
-                                                "all six faults"};
+  static constexpr std::string_view kWords[] = {
+      "no fault",        "the one fault",   "both faults",   "all three faults",
+      "all four faults", "all five faults", "all six faults"};
   return count < std::size(kWords) ? std::string(kWords[count])
                                    : "all " + std::to_string(count) + " faults";
 }
@@ -84,12 +84,18 @@ class Coach {
   void offer(const std::string& does, const std::function<bool(const SingleOutcome&)>& same,
              const std::function<std::string(const Json&)>& snippet) {
     const FaultedCall& fault = diagnostic_.faults.front();
+    std::optional<size_t>
+        of_coarser;  // that are seen by the level with the same faults, without arguments
     for (const Level& level : kLevels) {
-      if (level.choice.arguments && fault.seen.call.arguments.is_null()) continue;
+      if (level.choice.arguments && !has_arguments_to_show(fault.seen)) continue;
       size_t seen = 0;
-      if (!agrees(level, same, &seen)) continue;
-      const std::string known =
-          seen < 2 ? "" : " (" + all_of(seen) + " that were tried end so)";
+      if (!agrees(level, same, &seen)) {
+        if (!level.choice.arguments) of_coarser.reset();
+        continue;
+      }
+      if (level.choice.arguments && of_coarser == seen) continue;
+      of_coarser = level.choice.arguments ? std::nullopt : std::optional(seen);
+      const std::string known = seen < 2 ? "" : " (" + all_of(seen) + " that were tried end so)";
       add(std::string(level.words) + " " + does + known,
           snippet(key_json(fault.seen, level.choice)));
     }
@@ -101,11 +107,9 @@ class Coach {
     for (const FaultedCall& fault : faults) {
       // Two calls of one method are told apart by their arguments.
       const bool again = std::any_of(faults.begin(), faults.end(), [&](const FaultedCall& other) {
-        return &other != &fault &&
-               method_text(other.seen.call) == method_text(fault.seen.call);
+        return &other != &fault && method_text(other.seen.call) == method_text(fault.seen.call);
       });
-      out.push_back(
-          key_json(fault.seen, {again && !fault.seen.call.arguments.is_null(), false}));
+      out.push_back(key_json(fault.seen, {again && has_arguments_to_show(fault.seen), false}));
     }
     return out;
   }
@@ -120,9 +124,8 @@ class Coach {
       return single.outcome.thrown && single.outcome.code == outcome.code &&
              single.outcome.message == outcome.message;
     };
-    offer(answers, same, [&](const Json& key) {
-      return snippets_.throws({key}, outcome.code, outcome.message);
-    });
+    offer(answers, same,
+          [&](const Json& key) { return snippets_.throws({key}, outcome.code, outcome.message); });
     const auto propagates = [](const SingleOutcome& single) {
       return single.outcome.thrown && single.outcome.code == single.fault.code &&
              (single.fault.message.empty() || single.outcome.message == single.fault.message);
@@ -138,17 +141,19 @@ class Coach {
       return add("these faults together have assertions of their own",
                  snippets_.on_fault(composite_keys()));
     if (context_.assertions_hold) {
-      offer("has no impact: the test's assertions hold",
-            [](const SingleOutcome& single) {
-              return !single.outcome.thrown && single.assertions_hold;
-            },
-            [&](const Json& key) { return snippets_.no_impact(key); });
-    }
-    offer("has assertions of its own",
-          [&](const SingleOutcome& single) {
-            return !single.outcome.thrown && single.assertions_hold == context_.assertions_hold;
+      offer(
+          "has no impact: the test's assertions hold",
+          [](const SingleOutcome& single) {
+            return !single.outcome.thrown && single.assertions_hold;
           },
-          [&](const Json& key) { return snippets_.on_fault({key}); });
+          [&](const Json& key) { return snippets_.no_impact(key); });
+    }
+    offer(
+        "has assertions of its own",
+        [&](const SingleOutcome& single) {
+          return !single.outcome.thrown && single.assertions_hold == context_.assertions_hold;
+        },
+        [&](const Json& key) { return snippets_.on_fault({key}); });
   }
 
   // Each dependency behind the fault, with the number of its calls in this execution.

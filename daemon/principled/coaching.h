@@ -19,8 +19,8 @@ struct SingleOutcome {
 };
 
 struct CoachContext {
-  std::string form;     // Program::form()
-  Thrown outcome;       // of the execution that the diagnostic is about
+  std::string form;              // Program::form()
+  Thrown outcome;                // of the execution that the diagnostic is about
   bool assertions_hold = false;  // SingleOutcome, of that execution
   // Of calls of the same methods, each alone: seen before, or run ahead to know it.
   std::vector<SingleOutcome> singles;

@@ -63,8 +63,9 @@ class Counter {
         }));
     const uint64_t expected = count.times - std::min(count.times, kept);
     if (reached == expected) return true;
-    const std::string why =
-        kept == 0 ? "" : " (" + std::to_string(count.times) + " less " + std::to_string(kept) + " of the faults)";
+    const std::string why = kept == 0 ? ""
+                                      : " (" + std::to_string(count.times) + " less " +
+                                            std::to_string(kept) + " of the faults)";
     add(question_.faults.empty() ? K::kCountDiffers : K::kStubsDidNotHold,
         to_text(count.key) + " is to be called " + times(expected) + why + ", and was called " +
             times(reached),
@@ -99,15 +100,13 @@ class Counter {
     if (question_.before == nullptr || question_.faults.empty()) return false;
     const std::vector<DependencyCall>& before = *question_.before;
     // The number of calls up to the fault is that of this execution.
-    const auto faulted =
-        std::find_if(question_.calls.rbegin(), question_.calls.rend(),
-                     [](const DependencyCall& each) { return each.faulted; });
+    const auto faulted = std::find_if(question_.calls.rbegin(), question_.calls.rend(),
+                                      [](const DependencyCall& each) { return each.faulted; });
     if (faulted == question_.calls.rend()) return false;
     const auto place = static_cast<size_t>(question_.calls.rend() - faulted);
-    return std::any_of(before.begin() + static_cast<std::ptrdiff_t>(std::min(place, before.size())),
-                       before.end(), [&](const DependencyCall& each) {
-                         return names_call(count.key, each.call);
-                       });
+    return std::any_of(
+        before.begin() + static_cast<std::ptrdiff_t>(std::min(place, before.size())), before.end(),
+        [&](const DependencyCall& each) { return names_call(count.key, each.call); });
   }
 
   const CountQuestion& question_;
@@ -118,17 +117,17 @@ class Counter {
 
 std::optional<Diagnostic> uncovered_stub(const Statements& statements) {
   for (const StubStatement& stub : statements.stubs) {
-    const bool covered =
-        std::any_of(statements.counts.begin(), statements.counts.end(),
-                    [&](const Count& count) { return covers(count.key, stub); });
+    const bool covered = std::any_of(statements.counts.begin(), statements.counts.end(),
+                                     [&](const Count& count) { return covers(count.key, stub); });
     if (covered) continue;
-    return Diagnostic{K::kStubHasNoCount,
-                      stub.stub.name +
-                          " is covered by no exact count: say how often it is called, or that it is read-only",
-                      stub.at,
-                      "",
-                      {},
-                      {}};
+    return Diagnostic{
+        K::kStubHasNoCount,
+        stub.stub.name +
+            " is covered by no exact count: say how often it is called, or that it is read-only",
+        stub.at,
+        "",
+        {},
+        {}};
   }
   return std::nullopt;
 }

@@ -12,7 +12,7 @@ using Faults = std::vector<FaultedCall>;
 
 // Statements about one fault: positions in Statements::specifications.
 struct OfFault {
-  std::vector<size_t> best;  // the most precise ones; several are equally precise
+  std::vector<size_t> best;                  // the most precise ones; several are equally precise
   std::optional<size_t> throws, propagates;  // whether or not there are more precise ones
 };
 
@@ -59,8 +59,8 @@ class Ruler {
   }
 
   void decide(K kind, const std::string& text, std::optional<size_t> specification = std::nullopt) {
-    out_.diagnostic = Diagnostic{
-        kind, text, specification ? at(*specification).at : "", "", faults_, {}};
+    out_.diagnostic =
+        Diagnostic{kind, text, specification ? at(*specification).at : "", "", faults_, {}};
   }
 
   OfFault statements_about(const FaultedCall& fault) const {
@@ -97,7 +97,8 @@ class Ruler {
       const bool ends_in_error = kind_of(each) == S::kThrows || kind_of(each) == S::kPropagates;
       const bool first_does =
           kind_of(of.best.front()) == S::kThrows || kind_of(of.best.front()) == S::kPropagates;
-      return each != of.best.front() && !(ends_in_error && first_does && kind_of(each) != kind_of(of.best.front())) &&
+      return each != of.best.front() &&
+             !(ends_in_error && first_does && kind_of(each) != kind_of(of.best.front())) &&
              !same_effect(at(each), at(of.best.front()));
     });
     if (!differ) return false;
@@ -155,17 +156,18 @@ class Ruler {
   void no_impact() {
     const bool several = faults_.size() > 1;
     if (outcome_.thrown) {
-      return decide(several ? K::kNoImpactButFailedTogether : K::kNoImpactButThrew,
-                    several ? "each of " + to_text(faults_) +
-                                  " is declared to have no impact, but when they come together the service answers " +
-                                  to_text(outcome_)
-                            : "the fault at " + to_text(faults_.front()) +
-                                  " is declared to have no impact, but the service answers " +
-                                  to_text(outcome_),
-                    out_.matched.front());
+      return decide(
+          several ? K::kNoImpactButFailedTogether : K::kNoImpactButThrew,
+          several
+              ? "each of " + to_text(faults_) +
+                    " is declared to have no impact, but when they come together the service answers " +
+                    to_text(outcome_)
+              : "the fault at " + to_text(faults_.front()) +
+                    " is declared to have no impact, but the service answers " + to_text(outcome_),
+          out_.matched.front());
     }
-    out_.steps.push_back({{Block::kAssertTest},
-                          several ? K::kAssertTestFailedWithSeveral : K::kAssertTestFailed});
+    out_.steps.push_back(
+        {{Block::kAssertTest}, several ? K::kAssertTestFailedWithSeveral : K::kAssertTestFailed});
   }
 
   void single(const FaultedCall& fault) {
@@ -186,10 +188,12 @@ class Ruler {
     const std::string what = to_text(faults);
     if (outcome_.thrown) {
       return decide(K::kThrownUnspecified, "under the fault at " + what + " the service answers " +
-                                               to_text(outcome_) + ", and nothing says that it should");
+                                               to_text(outcome_) +
+                                               ", and nothing says that it should");
     }
-    decide(K::kFaultUnspecified, "under the fault at " + what +
-                                     " the service answers with a success, and nothing says what holds then");
+    decide(K::kFaultUnspecified,
+           "under the fault at " + what +
+               " the service answers with a success, and nothing says what holds then");
   }
 
   void propagates(size_t specification, const FaultedCall& fault) {
@@ -199,8 +203,8 @@ class Ruler {
     const bool same_message = fault.message.empty() || outcome_.message == fault.message;
     if (!same_code || !same_message) {
       return decide(K::kSuppressedCode,
-                    "the fault at " + to_text(fault) + " is declared to propagate as " + fault.code +
-                        (fault.message.empty() ? "" : " \"" + fault.message + "\"") +
+                    "the fault at " + to_text(fault) + " is declared to propagate as " +
+                        fault.code + (fault.message.empty() ? "" : " \"" + fault.message + "\"") +
                         ", but the service answers " + to_text(outcome_),
                     specification);
     }
@@ -228,8 +232,9 @@ class Ruler {
     if (outcome_.code != it.code || (it.message && *it.message != outcome_.message)) {
       Thrown wanted{true, it.code, it.message.value_or("")};
       return decide(K::kFailedRpc,
-                    "under the fault at " + to_text(faults) + " the service is declared to answer " +
-                        to_text(wanted) + ", but it answers " + to_text(outcome_),
+                    "under the fault at " + to_text(faults) +
+                        " the service is declared to answer " + to_text(wanted) +
+                        ", but it answers " + to_text(outcome_),
                     specification);
     }
     on_exception();

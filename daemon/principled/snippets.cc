@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/redact/redact.h"
 #include "daemon/stubs/choose.h"
 
 namespace filibuster::principled {
@@ -43,9 +44,8 @@ std::string python(const Json& json) {
 }
 
 bool is_number(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return c >= '0' && c <= '9';
-  });
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // The words of read_key(), where they say all.
@@ -61,7 +61,31 @@ std::string raw_cpp(const std::string& json) {
   return "R\"(" + json + ")\"";
 }
 
+Json without_secrets(const Json& arguments) {
+  const std::string text = arguments.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const Json out = Json::parse(redact_object(text), nullptr, false);
+  return out.is_discarded() ? Json() : out;
+}
+
+// A reference token of a JSON pointer (RFC 6901).
+std::string escaped(const std::string& name) {
+  std::string out;
+  for (const char c : name) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return out;
+}
+
 }  // namespace
+
+bool has_arguments_to_show(const SeenCall& seen) {
+  const Json& arguments = seen.call.arguments;
+  if (arguments.is_null()) return false;
+  const Json shown = without_secrets(arguments);
+  if (shown == arguments) return true;
+  if (!arguments.is_object() || !shown.is_object()) return false;
+  return std::any_of(shown.items().begin(), shown.items().end(), [&](const auto& each) {
+    return arguments.contains(each.key()) && arguments[each.key()] == each.value();
+  });
+}
 
 Json key_json(const SeenCall& seen, KeyChoice choice) {
   Json out = Json::object();
@@ -75,7 +99,16 @@ Json key_json(const SeenCall& seen, KeyChoice choice) {
                         ? call.path.substr(0, call.path.find('?'))
                         : call.path;
   }
-  if (choice.arguments && !call.arguments.is_null()) out["request"] = call.arguments;
+  if (choice.arguments && has_arguments_to_show(seen)) {
+    const Json shown = without_secrets(call.arguments);
+    if (shown == call.arguments) {
+      out["request"] = call.arguments;
+    } else {
+      for (const auto& [name, value] : shown.items()) {
+        if (value == call.arguments[name]) out["fields"]["/" + escaped(name)] = value;
+      }
+    }
+  }
   if (choice.fault) out["fault"] = seen.fault;
   return out;
 }
@@ -102,7 +135,11 @@ std::string Snippets::key_text(const Json& key) const {
   if (method.empty()) method = key.value("method", "") + " " + key.value("path", "");
   std::string out = "rpc(" + text(method) + ")";
   if (key.contains("request"))
-    out += ".request(" + (form_ == "gtest" ? raw_cpp(key["request"].dump()) : text(key["request"].dump())) + ")";
+    out += ".request(" +
+           (form_ == "gtest" ? raw_cpp(key["request"].dump()) : text(key["request"].dump())) + ")";
+  if (key.contains("fields"))
+    out += ".fields(" +
+           (form_ == "gtest" ? raw_cpp(key["fields"].dump()) : text(key["fields"].dump())) + ")";
   if (key.contains("fault")) out += ".fault(" + text(key["fault"].get<std::string>()) + ")";
   return out;
 }
@@ -117,8 +154,7 @@ std::string Snippets::keys_text(const std::vector<Json>& keys) const {
 
 std::string Snippets::throws(const std::vector<Json>& keys, const std::string& code,
                              const std::string& message) const {
-  const std::string values =
-      code_text(code) + (message.empty() ? "" : ", " + text(message));
+  const std::string values = code_text(code) + (message.empty() ? "" : ", " + text(message));
   if (form_ == "json")
     return "{\"on\": " + keys_text(keys) + ", \"throws\": " + code_text(code) +
            (message.empty() ? "" : ", \"message\": " + text(message)) + "}";
@@ -206,7 +242,8 @@ std::string Snippets::stub(const std::string& service, const Json& key) const {
     for (const auto& [name, value] : key.items()) conditions += ", " + name + "=" + python(value);
     return "self.stub_for(" + text(service) + conditions + ", answer={})";
   }
-  const std::string end = form_ == "junit" ? ", answer().message(\"{}\"));" : ", answer().message(\"{}\"));";
+  const std::string end =
+      form_ == "junit" ? ", answer().message(\"{}\"));" : ", answer().message(\"{}\"));";
   return "stubFor(" + text(service) + ", " + key_text(key) + end;
 }
 

@@ -11,11 +11,14 @@
 
 namespace filibuster::principled {
 
-// A key for calls like this one, so precise.
+// A key for calls like this one, so precise. Arguments that are secrets are left out, since no document has them: then the key names
+// the other members as `fields`.
 struct KeyChoice {
   bool arguments = false, fault = false;
 };
 nlohmann::json key_json(const SeenCall& seen, KeyChoice choice);
+// Are there arguments that a key can have?
+bool has_arguments_to_show(const SeenCall& seen);
 
 // How often a dependency is called, for a block of assertions.
 struct CountSnippet {

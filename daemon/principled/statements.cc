@@ -120,7 +120,8 @@ class CallReader {
     const bool may_be_composite =
         kind == SpecificationKind::kThrows || kind == SpecificationKind::kOnFault;
     if (out.keys.size() > 1 && !may_be_composite)
-      return problem(api_ + ": it is said of one call; several faults together have an impact, or throw");
+      return problem(api_ +
+                     ": it is said of one call; several faults together have an impact, or throw");
     if (kind == SpecificationKind::kPropagates && precision(out.keys.front()) != 0)
       return problem(
           "assert_fault_propagates: it is said of a method, without arguments and without a fault");
@@ -216,8 +217,7 @@ bool may_stand_together(const Specification& one, const Specification& other) {
 }  // namespace
 
 std::string to_text(const Specification& specification) {
-  std::string out =
-      std::string(kApiNames[static_cast<size_t>(specification.kind)]) + " of ";
+  std::string out = std::string(kApiNames[static_cast<size_t>(specification.kind)]) + " of ";
   for (size_t i = 0; i < specification.keys.size(); ++i)
     out += (i == 0 ? "" : " + ") + to_text(specification.keys[i]);
   if (!specification.at.empty()) out += " (" + specification.at + ")";

@@ -54,12 +54,13 @@ struct Statements {
   std::vector<StubStatement> stubs;
   std::vector<Specification> specifications;
   std::vector<ExceptionAssertions> on_exceptions;
-  std::vector<Count> counts;          // of the block assert_stubs
-  std::vector<Count> declared_again;  // of the blocks on_exception and on_fault that ran in this execution
+  std::vector<Count> counts;  // of the block assert_stubs
+  std::vector<Count>
+      declared_again;  // of the blocks on_exception and on_fault that ran in this execution
 
   // Of a stub of a service that speaks Redis, or of any other one. Error: what is wrong with it.
-  using ReadStub = std::function<Result<stubs::Stub>(const std::string& service,
-                                                     const nlohmann::json& stub)>;
+  using ReadStub =
+      std::function<Result<stubs::Stub>(const std::string& service, const nlohmann::json& stub)>;
   // The descriptors of gRPC methods complete requests, and know which methods there are. Error: there is no such method.
   using CheckKey = std::function<Result<void>(Key*)>;
   struct Readers {

@@ -27,7 +27,8 @@ struct VerbNeeds {
       false;  // its report stands beside those for CI (documents.h), and its exit code says whether they could be written
   bool page = false;      // report.html
   bool coverage = false;  // --coverage
-  bool structured = false;  // its tests have blocks (`principled`), and those of other verbs have not
+  bool structured =
+      false;  // its tests have blocks (`principled`), and those of other verbs have not
 };
 
 class Verb;  // verb.h

@@ -14,8 +14,8 @@ namespace {
 
 // In the order in which messages name them.
 const auto& verbs() {
-  static const std::array all{&run_verb(), &replay_verb(), &trace_verb(), &lint_verb(),
-                              &suite_verb(), &principled_verb()};
+  static const std::array all{&run_verb(),  &replay_verb(), &trace_verb(),
+                              &lint_verb(), &suite_verb(),  &principled_verb()};
   return all;
 }
 

@@ -23,9 +23,10 @@ std::string safe(const std::string& text) {
 OrderedJson fault_json(const principled::FaultedCall& fault) {
   return {{"service", fault.seen.call.service},
           {"method", safe(principled::method_text(fault.seen.call))},
-          {"arguments", OrderedJson::parse(redact_object(fault.seen.call.arguments.dump(
-                            -1, ' ', false, nlohmann::json::error_handler_t::replace)),
-                                    nullptr, false)},
+          {"arguments",
+           OrderedJson::parse(redact_object(fault.seen.call.arguments.dump(
+                                  -1, ' ', false, nlohmann::json::error_handler_t::replace)),
+                              nullptr, false)},
           {"fault", fault.seen.fault},
           {"call_site", safe(fault.rpc.call_site)},
           {"index", to_hex(fault.rpc.index)}};
@@ -33,9 +34,9 @@ OrderedJson fault_json(const principled::FaultedCall& fault) {
 
 OrderedJson diagnostic_json(const Diagnostic& diagnostic) {
   OrderedJson out = {{"kind", diagnostic_name(diagnostic.kind)},
-              {"text", safe(diagnostic.text)},
-              {"at", safe(diagnostic.at)},
-              {"trace", safe(diagnostic.trace)}};
+                     {"text", safe(diagnostic.text)},
+                     {"at", safe(diagnostic.at)},
+                     {"trace", safe(diagnostic.trace)}};
   out["faults"] = OrderedJson::array();
   for (const auto& fault : diagnostic.faults) out["faults"].push_back(fault_json(fault));
   out["remedies"] = OrderedJson::array();
@@ -46,14 +47,14 @@ OrderedJson diagnostic_json(const Diagnostic& diagnostic) {
 
 OrderedJson execution_json(const PrincipledExecution& execution) {
   OrderedJson out = {{"number", execution.number},
-              {"name", safe(execution.name)},
-              {"passed", !execution.diagnostic},
-              {"ahead", execution.ahead},
-              {"seconds", execution.seconds},
-              {"outcome",
-               {{"thrown", execution.outcome.thrown},
-                {"code", execution.outcome.code},
-                {"message", safe(execution.outcome.message)}}}};
+                     {"name", safe(execution.name)},
+                     {"passed", !execution.diagnostic},
+                     {"ahead", execution.ahead},
+                     {"seconds", execution.seconds},
+                     {"outcome",
+                      {{"thrown", execution.outcome.thrown},
+                       {"code", execution.outcome.code},
+                       {"message", safe(execution.outcome.message)}}}};
   out["faults"] = OrderedJson::array();
   for (const auto& fault : execution.faults) out["faults"].push_back(fault_json(fault));
   out["blocks"] = OrderedJson::array();
@@ -89,17 +90,17 @@ std::string relative_to(const std::string& file, const std::string& folder) {
 }
 
 OrderedJson sarif_result(const Diagnostic& diagnostic, const std::string& test,
-                  const PrincipledResults& results) {
+                         const PrincipledResults& results) {
   std::string text = "test '" + test + "': " + diagnostic.text;
   OrderedJson out = {{"ruleId", diagnostic_name(diagnostic.kind)},
-              {"level", "error"},
-              {"message", {{"text", safe(text)}}}};
+                     {"level", "error"},
+                     {"message", {{"text", safe(text)}}}};
   auto [file, line] = split_place(diagnostic.at);
   // A statement of the configuration is named by the name of its file.
   if (file.empty() || !std::filesystem::path(file).is_absolute()) file = results.config_path;
   if (file.empty()) return out;
-  OrderedJson location = {{"artifactLocation",
-                    {{"uri", relative_to(file, results.working_directory)}}}};
+  OrderedJson location = {
+      {"artifactLocation", {{"uri", relative_to(file, results.working_directory)}}}};
   if (line > 0) location["region"] = {{"startLine", line}};
   out["locations"] = OrderedJson::array({{{"physicalLocation", location}}});
   return out;
@@ -117,19 +118,16 @@ std::string summary_of(const PrincipledTest& test) {
 
 std::string principled_json(const PrincipledResults& results) {
   OrderedJson out = {{"version", 1},
-              {"session", results.session},
-              {"config", results.config_path},
-              {"exit_code", results.exit_code},
-              {"error", safe(results.error)}};
+                     {"session", results.session},
+                     {"config", results.config_path},
+                     {"exit_code", results.exit_code},
+                     {"error", safe(results.error)}};
   out["tests"] = OrderedJson::array();
   for (const PrincipledTest& test : results.tests) {
-    OrderedJson row = {{"test", safe(test.test)},
-                {"form", test.form},
-                {"service", test.service},
-                {"passed", test.passed()},
-                {"finished", test.finished},
-                {"not_executed", test.left},
-                {"error", safe(test.error)}};
+    OrderedJson row = {{"test", safe(test.test)},   {"form", test.form},
+                       {"service", test.service},   {"passed", test.passed()},
+                       {"finished", test.finished}, {"not_executed", test.left},
+                       {"error", safe(test.error)}};
     row["executions"] = OrderedJson::array();
     for (const PrincipledExecution& each : test.executions)
       row["executions"].push_back(execution_json(each));
@@ -204,11 +202,13 @@ std::string principled_sarif(const PrincipledResults& results) {
     for (const Diagnostic& each : test.diagnostics)
       found.push_back(sarif_result(each, test.test, results));
   }
-  const OrderedJson driver = {{"name", "Filibuster"}, {"version", kVersion}, {"rules", std::move(rules)}};
+  const OrderedJson driver = {
+      {"name", "Filibuster"}, {"version", kVersion}, {"rules", std::move(rules)}};
   const OrderedJson out = {
       {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
       {"version", "2.1.0"},
-      {"runs", OrderedJson::array({{{"tool", {{"driver", driver}}}, {"results", std::move(found)}}})}};
+      {"runs",
+       OrderedJson::array({{{"tool", {{"driver", driver}}}, {"results", std::move(found)}}})}};
   return out.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 

@@ -63,26 +63,29 @@ class PrincipledMode final : public Mode {
  private:
   // The stubs of services are for all tests of the session.
   void note_stubs_never_called() const {
-    const bool all = !results_.tests.empty() &&
-                     std::all_of(results_.tests.begin(), results_.tests.end(),
-                                 [](const PrincipledTest& test) {
-                                   return test.finished && test.passed();
-                                 });
+    const bool all =
+        !results_.tests.empty() &&
+        std::all_of(results_.tests.begin(), results_.tests.end(),
+                    [](const PrincipledTest& test) { return test.finished && test.passed(); });
     if (!all || results_.tests.size() != all_tests()) return;
     for (const ServiceConfig& service : request_.config.services) {
       for (const stubs::Stub& stub : service.stubs) {
         if (called_stubs_.contains(stub.name)) continue;
         results_.diagnostics.push_back({principled::DiagnosticKind::kStubNeverCalled,
-                                        stub.name + " was called in no execution", "", "", {}, {}});
+                                        stub.name + " was called in no execution",
+                                        "",
+                                        "",
+                                        {},
+                                        {}});
       }
     }
   }
 
   size_t all_tests() const {
     const std::vector<TestConfig>& tests = request_.config.tests;
-    return static_cast<size_t>(std::count_if(tests.begin(), tests.end(), [](const TestConfig& test) {
-      return test.principled.has_value();
-    }));
+    return static_cast<size_t>(
+        std::count_if(tests.begin(), tests.end(),
+                      [](const TestConfig& test) { return test.principled.has_value(); }));
   }
 
   const SessionRequest& request_;

@@ -52,7 +52,8 @@ stubs::Call call_of(const RpcRecord& rpc) {
     out.arguments = Json::parse(rpc.arguments, nullptr, false);
     if (out.arguments.is_discarded()) {
       out.arguments = nullptr;
-      out.problem = rpc.arguments_problem.empty() ? "its request is not known" : rpc.arguments_problem;
+      out.problem =
+          rpc.arguments_problem.empty() ? "its request is not known" : rpc.arguments_problem;
     }
     return out;
   }

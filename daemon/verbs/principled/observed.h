@@ -34,9 +34,9 @@ struct ObservedCall {
 
 struct Observed {
   principled::Thrown outcome;
-  bool has_entry = false;           // the block made a call
-  std::string service, method;      // that it called last
-  std::vector<ObservedCall> calls;  // in the order of issue
+  bool has_entry = false;                  // the block made a call
+  std::string service, method;             // that it called last
+  std::vector<ObservedCall> calls;         // in the order of issue
   std::vector<std::string> left_the_lane;  // calls to no service of the configuration
 };
 

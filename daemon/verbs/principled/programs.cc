@@ -41,7 +41,8 @@ Result<BlockResult> read_result(const Json& ran) {
   const auto code = outcome->find("code");
   if (code != outcome->end() && !code->is_null())
     out.outcome->code = code->is_string() ? code->get<std::string>() : code->dump();
-  if (const auto message = outcome->find("message"); message != outcome->end() && message->is_string())
+  if (const auto message = outcome->find("message");
+      message != outcome->end() && message->is_string())
     out.outcome->message = message->get<std::string>();
   return out;
 }
@@ -55,8 +56,9 @@ Result<void> CommandProgram::begin(uint32_t execution, const std::string&) {
 }
 
 void CommandProgram::set_outcome(const principled::Thrown& outcome) {
-  outcome_ = Json{{"thrown", outcome.thrown}, {"code", outcome.code}, {"message", outcome.message}}
-                 .dump(-1, ' ', false, Json::error_handler_t::replace);
+  outcome_ =
+      Json{{"thrown", outcome.thrown}, {"code", outcome.code}, {"message", outcome.message}}.dump(
+          -1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<BlockResult> CommandProgram::run(const Instruction& what) {
@@ -143,12 +145,11 @@ Result<std::unique_ptr<RunnerProgram>> RunnerProgram::start(ProgramPlace place,
                        "correct its `command` or its `directory` in the configuration");
   }
   place.lane->owned().add("test", process->pid(), process->start_time());
-  std::unique_ptr<RunnerProgram> out(
-      new RunnerProgram(place, channel, std::move(process).value()));
+  std::unique_ptr<RunnerProgram> out(new RunnerProgram(place, channel, std::move(process).value()));
   const auto hello = out->wait("hello");
   if (!hello) {
-    return Error{"test '" + place.test.name + "': its program has no structured test: " +
-                 hello.error().message + "\n" +
+    return Error{"test '" + place.test.name +
+                 "': its program has no structured test: " + hello.error().message + "\n" +
                  without_escapes(last_lines(options->log_path, kOutputLines))};
   }
   out->form_ = hello->value("form", "pytest");

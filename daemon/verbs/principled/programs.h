@@ -15,7 +15,7 @@ struct ProgramPlace {
   const TestConfig& test;
   const Config& config;
   Lane* lane;
-  const ExecutionRunner* runner;  // knows the environment of the test's processes
+  const ExecutionRunner* runner;    // knows the environment of the test's processes
   std::chrono::milliseconds limit;  // of one block
 };
 

@@ -7,8 +7,9 @@ namespace filibuster {
 
 struct PrincipledRequest final : VerbRequest {
   bool keep_going = false;  // all executions, also after the first diagnostic
-  std::vector<std::string> command;  // of a program in the place of the configuration's tests; empty: there is none
-  std::string directory;             // where it runs
+  std::vector<std::string>
+      command;  // of a program in the place of the configuration's tests; empty: there is none
+  std::string directory;  // where it runs
 };
 
 const Verb& principled_verb();

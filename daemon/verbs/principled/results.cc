@@ -20,14 +20,13 @@ std::string indented(const std::string& text, const char* by) {
 
 bool PrincipledTest::passed() const {
   return error.empty() && diagnostics.empty() &&
-         std::none_of(executions.begin(), executions.end(), [](const PrincipledExecution& each) {
-           return each.diagnostic.has_value();
-         });
+         std::none_of(executions.begin(), executions.end(),
+                      [](const PrincipledExecution& each) { return each.diagnostic.has_value(); });
 }
 
 uint64_t PrincipledTest::judged() const {
-  return static_cast<uint64_t>(std::count_if(
-      executions.begin(), executions.end(), [](const auto& each) { return !each.ahead; }));
+  return static_cast<uint64_t>(std::count_if(executions.begin(), executions.end(),
+                                             [](const auto& each) { return !each.ahead; }));
 }
 
 std::string diagnostic_text(const principled::Diagnostic& diagnostic) {
@@ -48,7 +47,8 @@ std::string diagnostic_text(const principled::Diagnostic& diagnostic) {
              : "First: is this a bug? If so, mend it. If it is meant, write one of these:\n";
   for (size_t i = 0; i < diagnostic.remedies.size(); ++i) {
     const principled::Remedy& each = diagnostic.remedies[i];
-    out += "  " + std::to_string(i + 1) + ". " + each.title + "\n" + indented(each.snippet, "     ");
+    out +=
+        "  " + std::to_string(i + 1) + ". " + each.title + "\n" + indented(each.snippet, "     ");
   }
   return out;
 }

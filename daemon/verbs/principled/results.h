@@ -37,7 +37,7 @@ struct PrincipledExecution {
 // A method of the service under test, and what called it.
 struct CoveredMethod {
   std::string service, method;
-  uint64_t executions = 0;           // that called it
+  uint64_t executions = 0;            // that called it
   std::vector<std::string> outcomes;  // "a success", "UNAVAILABLE"
 };
 

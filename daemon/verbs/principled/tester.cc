@@ -114,7 +114,8 @@ Result<void> PrincipledTester::run(PrincipledTest* out) {
   if (in_runner_ != nullptr) {
     std::string text;
     for (const Diagnostic& each : out->diagnostics)
-      text += (text.empty() ? "" : "\n") + std::string(diagnostic_name(each.kind)) + ": " + each.text;
+      text +=
+          (text.empty() ? "" : "\n") + std::string(diagnostic_name(each.kind)) + ": " + each.text;
     tell_event({{"do", "finish"}, {"passed", out->passed()}, {"text", text}});
     in_runner_->finish(out->diagnostics.empty(), text);
   } else {
@@ -140,7 +141,11 @@ Result<PrincipledTester::Run> PrincipledTester::execute(const Set& set, Kind kin
     if (auto begun = program_->begin(run.row.number, run.row.name); !begun) {
       run.gone = begun.error().message;
       fail(&run, {DiagnosticKind::kProgramEnded,
-                  "the program does not begin an execution: " + run.gone, "", "", {}, {}});
+                  "the program does not begin an execution: " + run.gone,
+                  "",
+                  "",
+                  {},
+                  {}});
       return run;
     }
   }
@@ -154,8 +159,11 @@ Result<PrincipledTester::Run> PrincipledTester::execute(const Set& set, Kind kin
   if (session_.on_record) session_.on_record(&result->record);
   for (const ServiceEnd& ended : result->ended) {
     fail(&run, {DiagnosticKind::kBlockFailed,
-                "service '" + ended.name + "' " + ended.how() + "\n" + ended.output, "", "",
-                run.row.faults, {}});
+                "service '" + ended.name + "' " + ended.how() + "\n" + ended.output,
+                "",
+                "",
+                run.row.faults,
+                {}});
   }
   read_blocks(result->record, &run);
   return run;
@@ -175,9 +183,12 @@ std::optional<BlockResult> PrincipledTester::run_block(const Instruction& what, 
     row.passed = false;
     run->row.blocks.push_back(std::move(row));
     fail(run, {DiagnosticKind::kProgramEnded,
-               "the block '" + std::string(block_name(what.block)) + "' was not run to its end: " +
-                   run->gone,
-               "", runner_->output(), run->row.faults, {}});
+               "the block '" + std::string(block_name(what.block)) +
+                   "' was not run to its end: " + run->gone,
+               "",
+               runner_->output(),
+               run->row.faults,
+               {}});
     return std::nullopt;
   }
   row.passed = result->passed;
@@ -199,8 +210,9 @@ principled::Statements::Readers PrincipledTester::readers() const {
     if (found == config_.services.end())
       return Error{"the configuration has no service '" + service + "'"};
     if (!found->is_virtual)
-      return Error{"service '" + service +
-                   "' has a process; a stub stands for a service that is declared with \"stubs\": [] and without a command"};
+      return Error{
+          "service '" + service +
+          "' has a process; a stub stands for a service that is declared with \"stubs\": [] and without a command"};
     return parse_stub(stub, service, found->protocol == Protocol::kRedis);
   };
   out.key = [descriptors = session_.descriptors->get()](principled::Key* key) -> Result<void> {
@@ -245,14 +257,18 @@ void PrincipledTester::run_blocks(Run* run, ExecutionResult* result) {
     if (ran->passed) return true;
     fail(run, {DiagnosticKind::kBlockFailed,
                "the block '" + std::string(block_name(block)) + "' failed: " + blamed(*ran),
-               ran->at, ran->trace, run->row.faults, {}});
+               ran->at,
+               ran->trace,
+               run->row.faults,
+               {}});
     return false;
   };
   const auto blocks = [&] {
     if (!passes(Block::kSetup) || !passes(Block::kStub) || !install_stubs(run) ||
         !passes(Block::kFailure))
       return;
-    if (auto found = principled::contradiction(run->statements)) return fail(run, std::move(*found));
+    if (auto found = principled::contradiction(run->statements))
+      return fail(run, std::move(*found));
     lane_.hub().wait_quiescent(config_.bounds.quiesce_timeout);
     if (VirtualServices* const services = lane_.services().virtual_services()) services->begin();
     channel_.take_intervals();
@@ -282,12 +298,16 @@ void PrincipledTester::look(Run* run) {
   if (VirtualServices* const services = lane_.services().virtual_services())
     notes = services->calls();
   run->intervals = channel_.take_intervals();
-  run->observed =
-      observe_execute({config_, record, notes, run->times.back(), run->intervals});
+  run->observed = observe_execute({config_, record, notes, run->times.back(), run->intervals});
   for (const stubs::CallNote& note : notes) {
     if (!note.stub) {
-      const Json key = principled::key_json({note.call, ""}, {!note.call.arguments.is_null(), false});
-      fail(run, {DiagnosticKind::kCallWithoutStub, note.problem, "", "", run->row.faults,
+      const Json key =
+          principled::key_json({note.call, ""}, {!note.call.arguments.is_null(), false});
+      fail(run, {DiagnosticKind::kCallWithoutStub,
+                 note.problem,
+                 "",
+                 "",
+                 run->row.faults,
                  {{"a stub for this call",
                    principled::Snippets(program_->form()).stub(note.call.service, key)}}});
       continue;
@@ -317,15 +337,21 @@ bool PrincipledTester::judge_calls(Run* run) {
     fail(run, {DiagnosticKind::kLeftTheLane,
                seen.left_the_lane.front() +
                    " goes to an address that is no service of the configuration",
-               "", "", run->row.faults, {}});
+               "",
+               "",
+               run->row.faults,
+               {}});
   }
   for (const ObservedCall& call : seen.calls) {
     if (!call.failed || call.call.faulted) continue;
     const bool unimplemented = call.ending.starts_with("UNIMPLEMENTED") || call.ending == "501";
     fail(run, {unimplemented ? DiagnosticKind::kUnimplemented : DiagnosticKind::kDependencyFailed,
-               principled::method_text(call.call.call) + " of '" + call.call.call.service + "' ended with " +
-                   call.ending + ", and no fault was injected there",
-               "", "", run->row.faults, {}});
+               principled::method_text(call.call.call) + " of '" + call.call.call.service +
+                   "' ended with " + call.ending + ", and no fault was injected there",
+               "",
+               "",
+               run->row.faults,
+               {}});
   }
   return !run->row.diagnostic;
 }
@@ -341,7 +367,8 @@ bool PrincipledTester::judge_happy_path(const BlockResult& executed, Run* run) {
   const Observed& seen = run->observed;
   if (!executed.passed || seen.outcome.thrown) {
     std::string text = "without any fault, the block 'execute' ";
-    text += seen.outcome.thrown ? "is answered " + to_text(seen.outcome) : "failed: " + blamed(executed);
+    text += seen.outcome.thrown ? "is answered " + to_text(seen.outcome)
+                                : "failed: " + blamed(executed);
     fail(run, {DiagnosticKind::kBlockFailed, text, executed.at, executed.trace, {}, {}});
     return false;
   }
@@ -349,7 +376,10 @@ bool PrincipledTester::judge_happy_path(const BlockResult& executed, Run* run) {
     fail(run, {DiagnosticKind::kNothingCalled,
                seen.has_entry ? "'" + seen.service + "' called no dependency in the block 'execute'"
                               : "the block 'execute' called no service of the configuration",
-               "", "", {}, {}});
+               "",
+               "",
+               {},
+               {}});
     return false;
   }
   out_->service = seen.service;
@@ -358,7 +388,10 @@ bool PrincipledTester::judge_happy_path(const BlockResult& executed, Run* run) {
   if (!asserted->passed) {
     fail(run, {DiagnosticKind::kBlockFailed,
                "without any fault, the block 'assert_test' failed: " + blamed(*asserted),
-               asserted->at, asserted->trace, {}, {}});
+               asserted->at,
+               asserted->trace,
+               {},
+               {}});
   }
   return asserted->passed;
 }
@@ -367,11 +400,15 @@ bool PrincipledTester::judge_under_faults(const BlockResult& executed, Run* run)
   size_t injected = 0;
   for (const ObservedCall& call : run->observed.calls) injected += call.call.faulted ? 1 : 0;
   if (injected != run->set->faults.size()) {
-    fail(run, {DiagnosticKind::kFaultNotInjected,
-               "of the planned faults (" + to_text(run->row.faults) + "), " +
-                   std::to_string(injected) +
-                   " came: the service does not make the same calls each time, or what they carry varies (see `nondeterminism`)",
-               "", "", run->row.faults, {}});
+    fail(
+        run,
+        {DiagnosticKind::kFaultNotInjected,
+         "of the planned faults (" + to_text(run->row.faults) + "), " + std::to_string(injected) +
+             " came: the service does not make the same calls each time, or what they carry varies (see `nondeterminism`)",
+         "",
+         "",
+         run->row.faults,
+         {}});
     return false;
   }
   if (!judge_calls(run)) return false;
@@ -380,7 +417,10 @@ bool PrincipledTester::judge_under_faults(const BlockResult& executed, Run* run)
     fail(run, {DiagnosticKind::kBlockFailed,
                "the block 'execute' failed, although the service answered with a success: " +
                    blamed(executed),
-               executed.at, executed.trace, run->row.faults, {}});
+               executed.at,
+               executed.trace,
+               run->row.faults,
+               {}});
     return false;
   }
   const principled::Ruling ruling = rule(run->statements, run->row.faults, outcome);
@@ -408,7 +448,10 @@ bool PrincipledTester::judge_under_faults(const BlockResult& executed, Run* run)
     fail(run, {step.if_it_fails,
                "under " + run->row.name + " the block '" + std::string(block_name(step.run.block)) +
                    "' failed: " + blamed(*ran),
-               ran->at, ran->trace, run->row.faults, {}});
+               ran->at,
+               ran->trace,
+               run->row.faults,
+               {}});
     return false;
   }
   return true;
@@ -426,8 +469,11 @@ bool PrincipledTester::judge_counts(Run* run) {
   if (!ran->passed) {
     fail(run, {run->set->faults.empty() ? DiagnosticKind::kBlockFailed
                                         : DiagnosticKind::kStubsDidNotHold,
-               "the block 'assert_stubs' failed: " + blamed(*ran), ran->at, ran->trace,
-               run->row.faults, {}});
+               "the block 'assert_stubs' failed: " + blamed(*ran),
+               ran->at,
+               ran->trace,
+               run->row.faults,
+               {}});
     return false;
   }
   principled::Statements all = run->statements;
@@ -439,6 +485,10 @@ bool PrincipledTester::judge_counts(Run* run) {
     const principled::Snippets snippets(program_->form());
     std::map<std::string, std::pair<Json, uint64_t>> counts;
     for (const principled::DependencyCall& call : calls) {
+      const bool is_counted = std::any_of(
+          all.counts.begin(), all.counts.end(),
+          [&](const principled::Count& each) { return names_call(each.key, call.call); });
+      if (is_counted) continue;
       auto& count = counts[principled::method_text(call.call)];
       count.first = principled::key_json({call.call, ""}, {});
       ++count.second;
@@ -450,8 +500,8 @@ bool PrincipledTester::judge_counts(Run* run) {
     return false;
   }
   auto wrong = principled::wrong_count({run->statements, calls,
-                            run->set->faults.empty() ? nullptr : &run->set->before,
-                            run->row.faults, run->observed.outcome.thrown});
+                                        run->set->faults.empty() ? nullptr : &run->set->before,
+                                        run->row.faults, run->observed.outcome.thrown});
   if (wrong) fail(run, std::move(*wrong));
   return !wrong;
 }
@@ -467,7 +517,8 @@ void PrincipledTester::extend(const Set& set, const Run& run) {
   if (most != 0 && set.faults.size() >= most) return;
   for (size_t i = from; i < calls.size(); ++i) {
     if (!calls[i].left_out.empty()) {
-      const std::string note = principled::method_text(calls[i].call.call) + " gets no fault: " + calls[i].left_out;
+      const std::string note =
+          principled::method_text(calls[i].call.call) + " gets no fault: " + calls[i].left_out;
       if (std::find(out_->notes.begin(), out_->notes.end(), note) == out_->notes.end())
         out_->notes.push_back(note);
     }
@@ -558,9 +609,13 @@ void PrincipledTester::tell_event(Json event) const {
 void PrincipledTester::check_statements() {
   for (const auto& [text, at] : stated_) {
     if (matched_.contains(text)) continue;
-    out_->diagnostics.push_back({DiagnosticKind::kSpecificationNeverMatched,
-                                 text + " was true of no execution: leave it out, or correct its key",
-                                 at, "", {}, {}});
+    out_->diagnostics.push_back(
+        {DiagnosticKind::kSpecificationNeverMatched,
+         text + " was true of no execution: leave it out, or correct its key",
+         at,
+         "",
+         {},
+         {}});
   }
   for (const auto& [name, at] : stub_names_) {
     if (called_stubs_.contains(name)) continue;

@@ -39,7 +39,7 @@ class PrincipledTester {
     FaultSpec spec;
   };
   struct Set {
-    std::vector<Planned> faults;                    // in the order of their calls
+    std::vector<Planned> faults;                     // in the order of their calls
     std::vector<principled::DependencyCall> before;  // of the execution without the last of them
   };
   // An execution while it runs.
