@@ -41,6 +41,7 @@ class CallReader {
       : block_(block), readers_(readers), out_(*out), problems_(*problems) {}
 
   void read(const Json& call) {
+    if (!call.is_object()) return problem("a statement is no object");
     const std::string api = text_of(call, "api");
     at_ = text_of(call, "at");
     api_ = api;
@@ -103,7 +104,10 @@ class CallReader {
     }
     return true;
   }
-  size_t block_in(const Json& call) const { return call.value("specification", size_t{0}); }
+  static size_t block_in(const Json& call) {
+    const auto found = call.find("specification");
+    return found != call.end() && found->is_number_unsigned() ? found->get<size_t>() : 0;
+  }
 
   void stub_for(const Json& call) {
     const std::string service = text_of(call, "service");

@@ -160,6 +160,12 @@ class Observer {
 
 }  // namespace
 
+std::vector<principled::DependencyCall> Observed::dependency_calls() const {
+  std::vector<principled::DependencyCall> out;
+  for (const ObservedCall& each : calls) out.push_back(each.call);
+  return out;
+}
+
 Observed observe_execute(const ObservedFrom& from) {
   return Observer(from).observe();
 }

@@ -38,6 +38,7 @@ struct Observed {
   std::string service, method;             // that it called last
   std::vector<ObservedCall> calls;         // in the order of issue
   std::vector<std::string> left_the_lane;  // calls to no service of the configuration
+  std::vector<principled::DependencyCall> dependency_calls() const;
 };
 
 struct ObservedFrom {

@@ -152,7 +152,10 @@ Result<std::unique_ptr<RunnerProgram>> RunnerProgram::start(ProgramPlace place,
                  "': its program has no structured test: " + hello.error().message + "\n" +
                  without_escapes(last_lines(options->log_path, kOutputLines))};
   }
-  out->form_ = hello->value("form", "pytest");
+  const auto form = hello->is_object() ? hello->find("form") : hello->end();
+  out->form_ = hello->is_object() && form != hello->end() && form->is_string()
+                   ? form->get<std::string>()
+                   : "pytest";
   return out;
 }
 

@@ -1,0 +1,405 @@
+// One execution of a structured test: its blocks in their order, what they have shown, and what is said of it.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "daemon/base/descriptors.h"
+#include "daemon/model/call_name.h"
+#include "daemon/observe/observation.h"
+#include "daemon/principled/snippets.h"
+#include "daemon/verbs/principled/tester.h"
+
+namespace filibuster {
+
+using principled::Block;
+using principled::BlockResult;
+using principled::Diagnostic;
+using principled::DiagnosticKind;
+using principled::Instruction;
+using Json = nlohmann::json;
+
+namespace {
+
+std::string blamed(const BlockResult& result) {
+  return result.message.empty() ? "it failed" : result.message;
+}
+
+}  // namespace
+
+std::optional<BlockResult> PrincipledTester::run_block(const Instruction& what, Run* run) {
+  if (!run->gone.empty()) return std::nullopt;
+  BlockTime time{what.block, clock_ns(), 0};
+  auto result = program_->run(what);
+  time.end_ns = clock_ns();
+  run->times.push_back(time);
+  PrincipledBlock row;
+  row.name = block_name(what.block);
+  row.seconds = static_cast<double>(time.end_ns - time.begin_ns) / 1e9;
+  if (!result) {
+    run->gone = result.error().message;
+    row.passed = false;
+    run->row.blocks.push_back(std::move(row));
+    fail(run, {DiagnosticKind::kProgramEnded,
+               "the block '" + std::string(block_name(what.block)) +
+                   "' was not run to its end: " + run->gone,
+               "",
+               runner_->output(),
+               run->row.faults,
+               {}});
+    return std::nullopt;
+  }
+  row.passed = result->passed;
+  run->row.blocks.push_back(std::move(row));
+  return std::move(result).value();
+}
+
+void PrincipledTester::fail(Run* run, Diagnostic diagnostic) {
+  // The first one says what is wrong; those behind it may follow from it.
+  if (!run->row.diagnostic) run->row.diagnostic = std::move(diagnostic);
+}
+
+principled::Statements::Readers PrincipledTester::readers() const {
+  principled::Statements::Readers out;
+  out.stub = [this](const std::string& service, const Json& stub) -> Result<stubs::Stub> {
+    const auto found =
+        std::find_if(config_.services.begin(), config_.services.end(),
+                     [&](const ServiceConfig& each) { return each.name == service; });
+    if (found == config_.services.end())
+      return Error{"the configuration has no service '" + service + "'"};
+    if (!found->is_virtual)
+      return Error{
+          "service '" + service +
+          "' has a process; a stub stands for a service that is declared with \"stubs\": [] and without a command"};
+    return parse_stub(stub, service, found->protocol == Protocol::kRedis);
+  };
+  out.key = [descriptors = session_.descriptors->get()](principled::Key* key) -> Result<void> {
+    if (key->call.kind != stubs::Kind::kGrpc || !descriptors->names_service(key->call.path))
+      return {};
+    if (auto known = descriptors->question(key->call.path, "{}"); !known) return known.error();
+    if (!key->call.has_whole) return {};
+    // As a request is shown: what is not named has its default.
+    auto whole = descriptors->request_of(key->call.path, key->call.whole.dump());
+    if (!whole) return Error{"'request' " + whole.error().message};
+    key->call.whole = Json::parse(whole.value());
+    return {};
+  };
+  return out;
+}
+
+bool PrincipledTester::state(const BlockResult& result, Block block, Run* run) {
+  std::vector<Diagnostic> problems = run->statements.read(block, result.calls, readers());
+  if (!problems.empty()) fail(run, std::move(problems.front()));
+  return problems.empty();
+}
+
+bool PrincipledTester::install_stubs(Run* run) {
+  VirtualServices* const services = lane_.services().virtual_services();
+  if (services == nullptr) return true;
+  std::map<std::string, std::vector<stubs::Stub>> of_test;
+  for (const principled::StubStatement& each : run->statements.stubs)
+    of_test[each.service].push_back(each.stub);
+  const std::vector<std::string> problems = services->add_stubs(of_test);
+  if (!problems.empty()) {
+    fail(run, {DiagnosticKind::kNotUnderstood, problems.front(), "", "", {}, {}});
+    return false;
+  }
+  return true;
+}
+
+void PrincipledTester::run_blocks(Run* run, ExecutionResult* result) {
+  const auto passes = [&](Block block) {
+    const auto ran = run_block({block}, run);
+    if (!ran) return false;
+    if (!state(*ran, block, run)) return false;
+    if (ran->passed) return true;
+    fail(run, {DiagnosticKind::kBlockFailed,
+               "the block '" + std::string(block_name(block)) + "' failed: " + blamed(*ran),
+               ran->at,
+               ran->trace,
+               run->row.faults,
+               {}});
+    return false;
+  };
+  const auto blocks = [&] {
+    if (!passes(Block::kSetup) || !passes(Block::kStub) || !install_stubs(run) ||
+        !passes(Block::kFailure))
+      return;
+    if (auto found = principled::contradiction(run->statements))
+      return fail(run, std::move(*found));
+    lane_.hub().wait_quiescent(config_.bounds.quiesce_timeout);
+    if (VirtualServices* const services = lane_.services().virtual_services()) services->begin();
+    channel_.take_intervals();
+    const auto executed = run_block({Block::kExecute}, run);
+    if (!executed || !state(*executed, Block::kExecute, run)) return;
+    lane_.hub().wait_quiescent(config_.bounds.quiesce_timeout);
+    look(run);
+    if (executed->outcome) run->observed.outcome = *executed->outcome;
+    run->row.outcome = run->observed.outcome;
+    if (commands_ != nullptr) commands_->set_outcome(run->observed.outcome);
+    if (run->ahead) return learn_assertions(run);
+    const bool holds = run->set->faults.empty() ? judge_happy_path(*executed, run)
+                                                : judge_under_faults(*executed, run);
+    if (holds) judge_counts(run);
+  };
+  blocks();
+  // What was set up is torn down, whatever came between.
+  passes(Block::kTeardown);
+  result->exit = ExitStatus{};
+  result->stopped = is_readable(lane_.place().wake_fd);
+}
+
+void PrincipledTester::look(Run* run) {
+  ExecutionRecord record = lane_.hub().snapshot(StackLines::kOfAll);
+  session_.descriptors->get()->read_arguments(&record);
+  std::vector<stubs::CallNote> notes;
+  if (VirtualServices* const services = lane_.services().virtual_services())
+    notes = services->calls();
+  run->intervals = channel_.take_intervals();
+  run->observed = observe_execute({config_, record, notes, run->times.back(), run->intervals});
+  for (const stubs::CallNote& note : notes) {
+    if (!note.stub) {
+      const Json key =
+          principled::key_json({note.call, ""}, {!note.call.arguments.is_null(), false});
+      fail(run, {DiagnosticKind::kCallWithoutStub,
+                 note.problem,
+                 "",
+                 "",
+                 run->row.faults,
+                 {{"a stub for this call",
+                   principled::Snippets(program_->form()).stub(note.call.service, key)}}});
+      continue;
+    }
+    // As VirtualServices has them: those of the configuration, then those of the test.
+    size_t number = *note.stub;
+    for (const ServiceConfig& service : config_.services) {
+      if (service.name != note.call.service) continue;
+      if (number < service.stubs.size()) {
+        called_stubs_.insert(service.stubs[number].name);
+        break;
+      }
+      number -= service.stubs.size();
+      for (const principled::StubStatement& each : run->statements.stubs) {
+        if (each.service != service.name || number-- != 0) continue;
+        called_stubs_.insert(each.stub.name);
+        break;
+      }
+    }
+  }
+  cover(*run);
+}
+
+bool PrincipledTester::judge_calls(Run* run) {
+  const Observed& seen = run->observed;
+  if (!seen.left_the_lane.empty() && lane_.services().virtual_services() != nullptr) {
+    fail(run, {DiagnosticKind::kLeftTheLane,
+               seen.left_the_lane.front() +
+                   " goes to an address that is no service of the configuration",
+               "",
+               "",
+               run->row.faults,
+               {}});
+  }
+  for (const ObservedCall& call : seen.calls) {
+    if (!call.failed || call.call.faulted) continue;
+    const bool unimplemented = call.ending.starts_with("UNIMPLEMENTED") || call.ending == "501";
+    fail(run, {unimplemented ? DiagnosticKind::kUnimplemented : DiagnosticKind::kDependencyFailed,
+               principled::method_text(call.call.call) + " of '" + call.call.call.service +
+                   "' ended with " + call.ending + ", and no fault was injected there",
+               "",
+               "",
+               run->row.faults,
+               {}});
+  }
+  return !run->row.diagnostic;
+}
+
+bool PrincipledTester::judge_happy_path(const BlockResult& executed, Run* run) {
+  for (const principled::Specification& each : run->statements.specifications)
+    stated_[to_text(each)] = each.at;
+  for (const principled::ExceptionAssertions& each : run->statements.on_exceptions)
+    stated_["assert_on_exception of " + each.code + " (" + each.at + ")"] = each.at;
+  for (const principled::StubStatement& each : run->statements.stubs)
+    stub_names_.emplace_back(each.stub.name, each.at);
+  if (!judge_calls(run)) return false;
+  const Observed& seen = run->observed;
+  if (!executed.passed || seen.outcome.thrown) {
+    std::string text = "without any fault, the block 'execute' ";
+    text += seen.outcome.thrown ? "is answered " + to_text(seen.outcome)
+                                : "failed: " + blamed(executed);
+    fail(run, {DiagnosticKind::kBlockFailed, text, executed.at, executed.trace, {}, {}});
+    return false;
+  }
+  if (!seen.has_entry || seen.calls.empty()) {
+    fail(run, {DiagnosticKind::kNothingCalled,
+               seen.has_entry ? "'" + seen.service + "' called no dependency in the block 'execute'"
+                              : "the block 'execute' called no service of the configuration",
+               "",
+               "",
+               {},
+               {}});
+    return false;
+  }
+  out_->service = seen.service;
+  const auto asserted = run_block({Block::kAssertTest}, run);
+  if (!asserted || !state(*asserted, Block::kAssertTest, run)) return false;
+  if (!asserted->passed) {
+    fail(run, {DiagnosticKind::kBlockFailed,
+               "without any fault, the block 'assert_test' failed: " + blamed(*asserted),
+               asserted->at,
+               asserted->trace,
+               {},
+               {}});
+  }
+  return asserted->passed;
+}
+
+bool PrincipledTester::judge_under_faults(const BlockResult& executed, Run* run) {
+  size_t injected = 0;
+  for (const ObservedCall& call : run->observed.calls) injected += call.call.faulted ? 1 : 0;
+  if (injected != run->set->faults.size()) {
+    fail(
+        run,
+        {DiagnosticKind::kFaultNotInjected,
+         "of the planned faults (" + to_text(run->row.faults) + "), " + std::to_string(injected) +
+             " came: the service does not make the same calls each time, or what they carry varies (see `nondeterminism`)",
+         "",
+         "",
+         run->row.faults,
+         {}});
+    return false;
+  }
+  if (!judge_calls(run)) return false;
+  const principled::Thrown& outcome = run->observed.outcome;
+  if (!executed.passed && !outcome.thrown) {
+    fail(run, {DiagnosticKind::kBlockFailed,
+               "the block 'execute' failed, although the service answered with a success: " +
+                   blamed(executed),
+               executed.at,
+               executed.trace,
+               run->row.faults,
+               {}});
+    return false;
+  }
+  const principled::Ruling ruling = rule(run->statements, run->row.faults, outcome);
+  for (const size_t each : ruling.matched)
+    matched_.insert(to_text(run->statements.specifications[each]));
+  if (ruling.diagnostic) {
+    // What to offer depends on whether the assertions of the test still hold.
+    if (!outcome.thrown) learn_assertions(run);
+    fail(run, *ruling.diagnostic);
+    return false;
+  }
+  for (const principled::Step& step : ruling.steps) {
+    const auto ran = run_block(step.run, run);
+    if (!ran || !state(*ran, step.run.block, run)) return false;
+    if (step.run.block == Block::kOnException) {
+      for (const principled::ExceptionAssertions& each : run->statements.on_exceptions) {
+        if (each.block == step.run.specification)
+          matched_.insert("assert_on_exception of " + each.code + " (" + each.at + ")");
+      }
+    }
+    if (ran->passed) {
+      run->assertions_hold |= step.run.block == Block::kAssertTest;
+      continue;
+    }
+    fail(run, {step.if_it_fails,
+               "under " + run->row.name + " the block '" + std::string(block_name(step.run.block)) +
+                   "' failed: " + blamed(*ran),
+               ran->at,
+               ran->trace,
+               run->row.faults,
+               {}});
+    return false;
+  }
+  return true;
+}
+
+void PrincipledTester::learn_assertions(Run* run) {
+  if (run->observed.outcome.thrown) return;
+  const auto asserted = run_block({Block::kAssertTest}, run);
+  run->assertions_hold = asserted && asserted->passed;
+}
+
+bool PrincipledTester::judge_counts(Run* run) {
+  const auto ran = run_block({Block::kAssertStubs}, run);
+  if (!ran || !state(*ran, Block::kAssertStubs, run)) return false;
+  if (!ran->passed) {
+    fail(run, {run->set->faults.empty() ? DiagnosticKind::kBlockFailed
+                                        : DiagnosticKind::kStubsDidNotHold,
+               "the block 'assert_stubs' failed: " + blamed(*ran),
+               ran->at,
+               ran->trace,
+               run->row.faults,
+               {}});
+    return false;
+  }
+  principled::Statements all = run->statements;
+  for (const ServiceConfig& service : config_.services) {
+    for (const stubs::Stub& stub : service.stubs) all.stubs.push_back({service.name, stub, ""});
+  }
+  const std::vector<principled::DependencyCall> calls = run->observed.dependency_calls();
+  if (auto uncovered = principled::uncovered_stub(all)) {
+    const principled::Snippets snippets(program_->form());
+    std::map<std::string, std::pair<Json, uint64_t>> counts;
+    for (const principled::DependencyCall& call : calls) {
+      const bool is_counted = std::any_of(
+          all.counts.begin(), all.counts.end(),
+          [&](const principled::Count& each) { return names_call(each.key, call.call); });
+      if (is_counted) continue;
+      auto& count = counts[principled::method_text(call.call)];
+      count.first = principled::key_json({call.call, ""}, {});
+      ++count.second;
+    }
+    for (const auto& [method, count] : counts)
+      uncovered->remedies.push_back({"calls of " + method + " in this execution",
+                                     snippets.verify(count.first, count.second)});
+    fail(run, std::move(*uncovered));
+    return false;
+  }
+  auto wrong = principled::wrong_count({run->statements, calls,
+                                        run->set->faults.empty() ? nullptr : &run->set->before,
+                                        run->row.faults, run->observed.outcome.thrown});
+  if (wrong) fail(run, std::move(*wrong));
+  return !wrong;
+}
+
+void PrincipledTester::cover(const Run& run) {
+  if (run.ahead) return;
+  const std::string outcome =
+      run.observed.outcome.thrown ? run.observed.outcome.code : std::string("a success");
+  for (CoveredMethod& method : out_->methods) {
+    if (method.service != run.observed.service || method.method != run.observed.method) continue;
+    ++method.executions;
+    if (std::find(method.outcomes.begin(), method.outcomes.end(), outcome) == method.outcomes.end())
+      method.outcomes.push_back(outcome);
+    return;
+  }
+  if (run.observed.has_entry)
+    out_->methods.push_back({run.observed.service, run.observed.method, 1, {outcome}});
+}
+
+void PrincipledTester::read_blocks(const ExecutionRecord& record, Run* run) const {
+  const RpcsById rpcs = rpcs_by_id(record);
+  for (const RpcRecord& rpc : record.rpcs) {
+    const RpcRecord* const root = root_of(rpcs, rpc);
+    const uint64_t began = root == nullptr ? rpc.issued_ns : root->issued_ns;
+    for (size_t i = 0; i < run->times.size(); ++i) {
+      if (began < run->times[i].begin_ns || began > run->times[i].end_ns) continue;
+      PrincipledBlock::Row row;
+      row.call = describe_rpc(rpc);
+      row.ending = ending_name(rpc);
+      row.fault = rpc.injected ? to_text(rpc.fault) : "";
+      row.arguments = rpc.arguments;
+      for (const principled::Interval& each : run->intervals) {
+        if (began >= each.begin_ns && (each.end_ns == 0 || began <= each.end_ns))
+          row.group = each.group.empty() ? "no faults injected" : each.group;
+      }
+      for (auto above = rpcs.find(rpc.parent_rpc); above != rpcs.end() && row.depth < 64;
+           above = rpcs.find(above->second->parent_rpc))
+        ++row.depth;
+      run->row.blocks[i].calls.push_back(std::move(row));
+      break;
+    }
+  }
+}
+
+}  // namespace filibuster
