@@ -1,7 +1,12 @@
 // The parts of the configuration, which config.cc puts together. Each file reads one part.
 #pragma once
 
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/config/config.h"
@@ -39,6 +44,19 @@ void read_services(Reader& reader, const SourceNode& node, Draft* draft);
 // stubs.cc. `redis`: of a service that speaks Redis.
 void read_stubs(Reader& reader, const SourceNode& node, const std::string& service, bool redis,
                 std::vector<stubs::Stub>* out);
+// hosts.cc: names under which programs call a service
+struct HostDraft {
+  size_t offset;
+  std::string name;
+  std::optional<uint16_t> port;  // as programs write it
+  std::string leads_to;          // "": it is not said
+};
+void read_hosts(Reader& reader, const SourceNode& node, std::vector<HostDraft>* out);
+// When the ports of the service are known. `owners`: the service of each name and port so far.
+using HostOwners = std::map<std::pair<std::string, uint16_t>, std::string>;
+void finish_hosts(Reader& reader, const std::vector<HostDraft>& hosts, HostOwners* owners,
+                  ServiceConfig* service);
+void check_host_count(Reader& reader, const SourceNode& services, const HostOwners& owners);
 // nondeterminism.cc
 void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft);
 // frames.cc: `index.frames`
