@@ -265,8 +265,8 @@ def test_a_resolver_that_the_user_has_chosen_stays(project):
     assert (project.directory / "said").read_text() == "ares\n"
 
 
-def test_a_test_is_forked_before_it_asks_for_a_name(project):
-    """What a name leads to is known in a session only, and the process that is forked is in none."""
+def test_a_test_that_asks_for_names_is_forked(project):
+    """Executions are forked as where a test calls addresses, and each of them finds its services."""
     services = [relay("back", hosts=["back"]), relay("front", "http://back/", hosts=["front.shop"])]
     project.write("filibuster.json", config(services, [probe("http://front.shop/", expected=ANY, python=True)], snapshots=True))
     run = project.filibuster("run")
