@@ -3,10 +3,12 @@ import os
 import re
 import shutil
 import subprocess
+import urllib.error
 
 import pytest
 
-from conftest import CORPUS, PRELOAD, PYTHON, free_port
+from by_hand import ByHand
+from conftest import CORPUS, FILIBUSTER, PRELOAD, PYTHON, free_port
 from corpus import in_place
 from small_apps import config, probe, relay, url
 
@@ -153,6 +155,17 @@ def test_without_a_session_a_name_is_asked_as_it_is(project):
     assert subprocess.run([PYTHON, "-c", code], cwd=project.directory, env=with_library, stdout=subprocess.PIPE, check=True).stdout == plain.stdout
 
 
+def test_names_are_shown_and_their_mistakes_have_a_place(project):
+    services = [relay("back", hosts=["back.internal:8080", "back"]), relay("other", hosts=["other"])]
+    project.write("filibuster.json", config(services, [probe(url("back"))]))
+    checked = subprocess.run([FILIBUSTER, "config", "check"], cwd=project.directory, text=True, stdout=subprocess.PIPE)
+    assert checked.returncode == 0 and "  back: started here, back=any, called back.internal:8080 back\n" in checked.stdout, checked
+    services[1]["hosts"] = ["BACK"]
+    project.write("filibuster.json", config(services, [probe(url("back"))]))
+    run = project.filibuster("run")
+    assert run.exit_code == 2 and re.search(r"filibuster.json:\d+:\d+: 'hosts': 'back' is a name of the services 'back' and 'other'", run.errors), run
+
+
 def test_a_service_without_a_process_has_names(project):
     api = {"name": "api", "hosts": ["api.example.com"], "stubs": [{"path": "/rates", "answer": {"text": "7"}}]}
     project.write("filibuster.json", config([api], [{"name": "curl", "command": '[ "$(curl -sS http://api.example.com/rates)" = 7 ]'}], fault_test_calls=True,
@@ -167,6 +180,30 @@ def test_a_service_that_somebody_else_starts_has_names(project, server):
     project.write("filibuster.json", config([{"name": "own", "ports": {"own": server}, "hosts": ["own:80"]}], [probe("http://own/")]))
     run = project.filibuster("trace")
     assert run.exit_code == 0 and list(calls(run).values()) == ["test -> own  GET"], run
+
+
+class CalledByName(ByHand):
+    """front calls back.invalid, which is no name but for a session."""
+
+    def command(self, name, *arguments):
+        return super().command(name, *(re.sub(r"127\.0\.0\.1:\d+", "back.invalid", argument) for argument in arguments))
+
+
+def test_programs_that_were_started_by_hand_find_services_in_a_session(project):
+    """They ask for the name while there is a session, before it and after it."""
+    services = CalledByName(project.directory)
+    try:
+        with pytest.raises(urllib.error.HTTPError):
+            services.get()
+        made = services.configuration()
+        made["services"][0]["hosts"] = ["back.invalid:80"]
+        project.write("filibuster.json", made)
+        run = project.filibuster("run")
+        assert run.exit_code == 0 and run.executed > 3 and {case["name"].split()[0] for case in run.test["cases"] if case["name"]} >= {"front"}, run
+        with pytest.raises(urllib.error.HTTPError):
+            services.get()
+    finally:
+        services.end()
 
 
 @pytest.fixture
