@@ -142,8 +142,8 @@ FILIBUSTER_HOOK(int, connect, (int fd, const sockaddr* address, socklen_t size))
   if (is_stream_address(address, size))
     reach_snapshot_before(SnapshotPoint::kConnect, fd, address, size);
   if (nothing_to_do()) return REAL(connect)(fd, address, size);
-  const LedAddress to(fd, address,
-                      size);  // whose service it is, and with which index: all is as it is there
+  // From here on, all is as if the program had called that address: its service, index and faults.
+  const LedAddress to(fd, address, size);
   const Connecting now = before_connect(fd, to.get(), size);
   if (now.refused) return now.result;
   const int result = REAL(connect)(fd, to.get(), size);
