@@ -37,8 +37,13 @@ void print_config(const Config& config) {
       ports += (ports.empty() ? ", " : " ") + name + "=" +
                (number == 0 ? std::string("any") : std::to_string(number));
     }
-    std::printf("  %s: %s%s\n", service.name.c_str(), kind_of_service(service).c_str(),
-                ports.c_str());
+    std::string hosts;
+    for (const HostConfig& host : service.hosts) {
+      hosts += (hosts.empty() ? ", called " : " ") + host.name +
+               (host.port == 0 ? "" : ":" + std::to_string(host.port));
+    }
+    std::printf("  %s: %s%s%s\n", service.name.c_str(), kind_of_service(service).c_str(),
+                ports.c_str(), hosts.c_str());
   }
   std::printf("tests:\n");
   for (const TestConfig& test : config.tests) {

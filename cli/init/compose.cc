@@ -85,6 +85,7 @@ class Reader {
         add_name(service.name, &inactive_);
       }
     }
+    for (const ComposeService& service : file.services) read_links(service.tree);
     find_ports(&containers_);
     for (Container& one : containers_) add_default_port(&one);
     const std::vector<Container> all = containers_;
@@ -115,13 +116,10 @@ class Reader {
     Container one;
     one.draft.name = service_name(service.name);
     one.hosts = {service.name};
-    for (const char* const key : {"container_name", "hostname"}) {
-      const std::string name = text_at(tree, key);
-      if (!name.empty() && name != service.name) one.hosts.push_back(name);
-    }
+    for (const char* const key : {"container_name", "hostname"}) add_host(text_at(tree, key), &one);
     if (const auto networks = tree.find("networks"); networks != tree.end()) {
       for (const Tree& network : *networks) {
-        for (const std::string& alias : texts_at(network, "aliases")) one.hosts.push_back(alias);
+        for (const std::string& alias : texts_at(network, "aliases")) add_host(alias, &one);
       }
     }
     one.image = text_at(tree, "image");
@@ -145,6 +143,22 @@ class Reader {
       if (const auto number = port_of(port->second)) add_port(*number, &one.draft);
     }
     return one;
+  }
+
+  // "db:database": the name by which a service calls another one.
+  void read_links(const Tree& service) {
+    for (const std::string& link : texts_at(service, "links")) {
+      const size_t colon = link.find(':');
+      if (colon == std::string::npos) continue;
+      for (Container& one : containers_) {
+        if (one.hosts.front() == link.substr(0, colon)) add_host(link.substr(colon + 1), &one);
+      }
+    }
+  }
+
+  static void add_host(const std::string& name, Container* out) {
+    if (!name.empty() && std::find(out->hosts.begin(), out->hosts.end(), name) == out->hosts.end())
+      out->hosts.push_back(name);
   }
 
   // Of env_file, then of environment: a name without a value has that of this environment, if it
@@ -243,6 +257,7 @@ class Reader {
     const Server* const server = known_server(one->image);
     service.server = server;
     service.hosts = one->hosts;
+    if (!service.ports.empty()) service.asked_at = service.ports.front();
     if (server != nullptr && server->redis) {
       service.redis = true;
       service.env.clear();

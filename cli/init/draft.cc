@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace filibuster::init {
 namespace {
@@ -22,7 +24,28 @@ bool is_in_front(const std::string& name) {
   return name.ends_with("gateway");
 }
 
-Json row(const DraftService& service) {
+// The names by which programs of a compose file call the service, with the ports that they write there. `taken` are those
+// of other services: behind such a name Docker chooses one of them.
+Json hosts_of(const DraftService& service, std::set<std::string>* taken) {
+  Json out = Json::array();
+  if (service.worker || (!service.any_port && service.ports.empty())) return out;
+  for (std::string host : service.hosts) {
+    std::transform(host.begin(), host.end(), host.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const bool is_address = host.find_first_not_of("0123456789.") == std::string::npos;
+    if (host == "localhost" || is_address || service_name(host) != host) continue;
+    std::vector<uint16_t> ports{service.asked_at};
+    if (!service.any_port && service.asked_at != 0)
+      ports.insert(ports.end(), service.ports.begin() + 1, service.ports.end());
+    for (const uint16_t port : ports) {
+      std::string text = port == 0 ? host : host + ":" + std::to_string(port);
+      if (taken->insert(text).second) out.push_back(std::move(text));
+    }
+  }
+  return out;
+}
+
+Json row(const DraftService& service, std::set<std::string>* taken_hosts) {
   Json out{{"name", service.name}};
   if (service.redis) out["protocol"] = "redis";
   if (!service.command.empty()) out["command"] = service.command;
@@ -36,6 +59,7 @@ Json row(const DraftService& service) {
     }
     out["ports"] = std::move(ports);
   }
+  if (Json hosts = hosts_of(service, taken_hosts); !hosts.empty()) out["hosts"] = std::move(hosts);
   if (!service.health.empty()) out["ready"] = {{"http", service.health}};
   if (service.worker) out["ready"] = "none";
   if (service.left_alone) {
@@ -99,7 +123,9 @@ std::string service_name(std::string_view text) {
 
 std::string to_configuration(const Draft& draft) {
   Json out{{"version", 1}, {"services", Json::array()}, {"tests", Json::array()}};
-  for (const DraftService& service : draft.services) out["services"].push_back(row(service));
+  std::set<std::string> hosts;
+  for (const DraftService& service : draft.services)
+    out["services"].push_back(row(service, &hosts));
   std::string test = draft.test;
   std::vector<std::string> remarks = draft.remarks;
   if (test.empty()) {

@@ -39,6 +39,7 @@ struct DraftService {
   // (those that Compose publishes, those that foreman gives).
   std::vector<std::string> hosts;
   std::vector<uint16_t> known_at;
+  uint16_t asked_at = 0;  // the main port as others write it behind its hosts; 0: it is not known
   const Server* server = nullptr;  // it is this known database or broker
   // Variables of `env` that hold the host of a service, and no port -> that service.
   std::map<std::string, std::string> host_only;

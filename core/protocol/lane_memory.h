@@ -19,6 +19,7 @@ inline constexpr uint64_t kLaneMagic = 0x454e414c42494c46ull;  // "FLIBLANE"
 inline constexpr uint64_t kLeaseNs = 1'000'000'000;  // no fault fires under an older lease
 inline constexpr uint32_t kMaxPlanEntries = 2048;
 inline constexpr uint32_t kMaxTargets = 512;
+inline constexpr uint32_t kMaxHosts = 256;
 inline constexpr uint32_t kCounterSlots = 1u << 16;
 inline constexpr uint32_t kSiteSlots = 1u << 13;
 inline constexpr uint32_t kBlobSize = 1u << 18;
@@ -84,6 +85,21 @@ struct Target128 {
   char service[104];    // not terminated; service_size bytes
 };
 static_assert(sizeof(Target128) == 128);
+
+// A name under which programs of the lane call one of its services, and the port that they write with it. Agents answer a
+// name with an address of kHostNetwork that is the name's own, and lead connects to it to `address` and `real_port`. Names have
+// the same addresses in each lane.
+struct HostRow {
+  uint16_t number;     // of the name, from 1: the last two bytes of its address
+  uint16_t port;       // as programs write it; 0: each that has no row of its own
+  uint16_t real_port;  // where the service listens in this lane
+  uint8_t address[4];  // likewise
+  uint8_t name_size;
+  uint8_t reserved;
+  char name[116];  // in lower case, not terminated
+};
+static_assert(sizeof(HostRow) == 128);
+inline constexpr uint8_t kHostNetwork[2] = {127, 87};  // 127.87.0.0/16
 
 // Invocation counters, open addressing, linear probing. `key` 0 = free. A key is folded from
 // counter_key() or call_place() with the number of the execution. A slot is claimed by compare-and-swap,
@@ -184,6 +200,9 @@ struct LaneMemory {
   uint32_t told_field_count;            // the same
   std::atomic<uint32_t> first_lost_by;  // Incomplete: why, where it was said first
 
+  // Of the whole session: the rows of `hosts` are written once, before their number.
+  std::atomic<uint32_t> host_count;
+
   // The execution is incomplete.
   void lost(Incomplete why) {
     uint32_t none = 0;
@@ -197,6 +216,7 @@ struct LaneMemory {
   FieldName request_ids[kMaxConfiguredFields];
   FieldName told_fields[kMaxConfiguredFields];
   Target128 targets[kMaxTargets];
+  HostRow hosts[kMaxHosts];
   CounterSlot counters[kCounterSlots];
   SiteSlot sites[kSiteSlots];
   uint8_t blob[kBlobSize];

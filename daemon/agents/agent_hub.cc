@@ -57,6 +57,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
 
   std::string address() const override { return "unix:" + socket_path_; }
   void add_targets(const std::vector<TargetRow>& rows) override;
+  void set_hosts(const std::vector<HostAddress>& rows) override;
   void freeze_names() override;
   void set_masks(const MaskTable& masks) override;
   std::shared_ptr<const RpcMemory> known_rpcs() const override;
@@ -290,6 +291,11 @@ void Hub::names_changed(const std::string& note, bool changed, uint16_t port,
   // This holds for the first reference execution, too: services started by hand join at their first
   // request.
   if (names_frozen_ || recorder_.running()) recorder_.name_found(port, service);
+}
+
+void Hub::set_hosts(const std::vector<HostAddress>& rows) {
+  const std::lock_guard lock(mutex_);
+  lane_->write_hosts(rows);
 }
 
 void Hub::add_targets(const std::vector<TargetRow>& rows) {

@@ -3,6 +3,7 @@
 // A thread of the hub serves the agents; every public function may be called from any thread.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -44,6 +45,13 @@ struct TargetRow {   // an address with a service name
   uint32_t flags = 0;  // TargetFlags
 };
 
+struct HostAddress {  // where a name of `hosts` leads
+  std::string name;   // in lower case
+  uint16_t port = 0;  // as programs write it; 0: each that has no row of its own
+  std::array<uint8_t, 4> address{127, 0, 0, 1};
+  uint16_t real_port = 0;
+};
+
 struct HubOptions {
   std::string directory;  // 0700; holds agent.sock and control
   uint32_t session = 0;   // random, non-zero
@@ -77,6 +85,8 @@ class AgentHub {
   // "unix:DIR/agent.sock", for FILIBUSTER_DAEMON.
   virtual std::string address() const = 0;
   virtual void add_targets(const std::vector<TargetRow>& rows) = 0;
+  // To be called once at most, before the first process of the lane is started. Precondition: at most kMaxHosts rows.
+  virtual void set_hosts(const std::vector<HostAddress>& rows) = 0;
   // To be called after the reference execution. Names that are found later still enter the table,
   // and set names_changed, also where they are found between two executions, if an RPC has another one.
   virtual void freeze_names() = 0;

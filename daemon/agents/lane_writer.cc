@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <string_view>
 
 #include "core/index/execution_index.h"
 #include "core/protocol/control_page.h"
@@ -175,6 +177,22 @@ void LaneWriter::write_targets(std::span<const Target128> targets) {
   const SequenceWrite write(&memory_->target_version);
   std::copy_n(targets.begin(), count, memory_->targets);
   memory_->target_count = static_cast<uint32_t>(count);
+}
+
+void LaneWriter::write_hosts(std::span<const HostAddress> hosts) {
+  uint32_t count = 0;
+  std::map<std::string_view, uint16_t> numbers;
+  for (const HostAddress& host : hosts) {
+    if (count == kMaxHosts) break;
+    HostRow& row = memory_->hosts[count++];
+    const auto number = static_cast<uint16_t>(numbers.size() + 1);
+    row.number = numbers.emplace(host.name, number).first->second;
+    row.port = host.port;
+    row.real_port = host.real_port;
+    std::copy(host.address.begin(), host.address.end(), row.address);
+    row.name_size = static_cast<uint8_t>(host.name.copy(row.name, sizeof row.name));
+  }
+  memory_->host_count.store(count, std::memory_order_release);
 }
 
 // A thread that was stopped in the middle of an execution that is over may go on counting meanwhile.

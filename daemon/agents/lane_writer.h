@@ -26,6 +26,7 @@ class LaneWriter {
   void write_masks(const MaskTable& masks);
   // `wanted`: agents report the fields of every body, from the next execution on.
   void report_fields(bool wanted);
+  void write_hosts(std::span<const HostAddress> hosts);
   void write_targets(std::span<const Target128> targets);
 
   // Opens the lane for `execution`, with room for its counters.

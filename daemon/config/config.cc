@@ -318,6 +318,11 @@ void check_port_uses(Reader& reader, const Draft& draft) {
 }  // namespace
 }  // namespace config
 
+bool Config::has_hosts() const {
+  return std::any_of(services.begin(), services.end(),
+                     [](const ServiceConfig& service) { return !service.hosts.empty(); });
+}
+
 std::string_view reduction_name(Reduction reduction) {
   return config::kReductions[static_cast<size_t>(reduction)];
 }

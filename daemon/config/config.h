@@ -51,6 +51,14 @@ struct AttachConfig {
 // "port 8080", "the name 'users*'"
 std::string to_text(const AttachConfig& attach);
 
+// A name under which programs call a service.
+struct HostConfig {
+  std::string name;   // in lower case, without a dot at its end; at most as long as HostRow has it
+  uint16_t port = 0;  // as programs write it; 0: each that has no entry of its own
+  std::string leads_to;  // the name of a port of the service
+  bool operator==(const HostConfig&) const = default;
+};
+
 struct ServiceConfig {
   std::string name;
   Command command;      // empty: started by someone else
@@ -60,6 +68,8 @@ struct ServiceConfig {
   std::map<std::string, uint16_t> ports;  // name -> fixed port, 0: any free one. A service with a
                                           // command that names none has the port named like itself
   std::string host;                       // name or address; "": any loopback address
+  std::vector<HostConfig> hosts;          // names that lead to it; `host` is empty then, or this
+                                          // machine's, or an IPv4 address
   ReadyCheck ready;
   bool third_party = false;  // carries no agent, and never gets our header field
   bool ignored = false;      // "interpose": false (a database)
@@ -233,6 +243,7 @@ struct Config {
   // The name by which services that somebody else starts find this session; not in the file.
   std::string application;
   std::vector<ServiceConfig> services;
+  bool has_hosts() const;  // of any service
   std::vector<TestConfig> tests;
   RetriesConfig retries;
   std::vector<FaultRule>

@@ -1,8 +1,13 @@
 // The parts of the configuration, which config.cc puts together. Each file reads one part.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/config/config.h"
@@ -22,6 +27,7 @@ struct Draft {
 };
 
 // values.cc: small values that several sections share
+nlohmann::json json_of(const SourceNode& node);
 void read_command(Reader& reader, const SourceNode& node, std::string_view what, Draft* draft,
                   Command* out);
 void read_environment(Reader& reader, const SourceNode& node, Draft* draft,
@@ -40,11 +46,22 @@ void read_services(Reader& reader, const SourceNode& node, Draft* draft);
 // stubs.cc. `redis`: of a service that speaks Redis.
 void read_stubs(Reader& reader, const SourceNode& node, const std::string& service, bool redis,
                 std::vector<stubs::Stub>* out);
-// values.cc
-nlohmann::json json_of(const SourceNode& node);
 // principled.cc: `principled` of a test
 void read_principled(Reader& reader, const SourceNode& node, Draft* draft,
                      std::optional<PrincipledConfig>* out);
+// hosts.cc: names under which programs call a service
+struct HostDraft {
+  size_t offset;
+  std::string name;
+  std::optional<uint16_t> port;  // as programs write it
+  std::string leads_to;          // "": it is not said
+};
+void read_hosts(Reader& reader, const SourceNode& node, std::vector<HostDraft>* out);
+// When the ports of the service are known. `owners`: the service of each name and port so far.
+using HostOwners = std::map<std::pair<std::string, uint16_t>, std::string>;
+void finish_hosts(Reader& reader, const std::vector<HostDraft>& hosts, HostOwners* owners,
+                  ServiceConfig* service);
+void check_host_count(Reader& reader, const SourceNode& services, const HostOwners& owners);
 // nondeterminism.cc
 void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft);
 // frames.cc: `index.frames`

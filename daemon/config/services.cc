@@ -20,6 +20,7 @@ struct ServiceDraft {
   const SourceNode* ready_http = nullptr;
   const SourceNode* attach = nullptr;
   const SourceNode* stubs = nullptr;
+  std::vector<HostDraft> hosts = {};
 };
 
 void read_ports(Reader& reader, const SourceNode& node, ServiceDraft* out) {
@@ -198,6 +199,10 @@ constexpr Key<ServiceDraft> kServiceKeys[] = {
        }
        out->service.host = *host;
      }},
+    {"hosts", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       read_hosts(reader, node, &out->hosts);
+     }},
     {"ready", false, read_ready},
     {"third_party", false,
      [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
@@ -371,6 +376,7 @@ void check_addresses(Reader& reader, const SourceNode& node, const ServiceConfig
 void read_services(Reader& reader, const SourceNode& node, Draft* draft) {
   if (!reader.expect(node, Kind::kArray, "'services'")) return;
   std::map<std::string, std::string> port_owner, address_owner;
+  HostOwners host_owner;
   for (const SourceNode& child : node.children) {
     ServiceDraft service{.draft = draft, .service = {}};
     if (!read_object<ServiceDraft>(reader, child, "a service", kServiceKeys, &service)) continue;
@@ -390,8 +396,10 @@ void read_services(Reader& reader, const SourceNode& node, Draft* draft) {
       }
     }
     check_addresses(reader, child, service.service, &address_owner);
+    finish_hosts(reader, service.hosts, &host_owner, &service.service);
     draft->config.services.push_back(std::move(service.service));
   }
+  check_host_count(reader, node, host_owner);
 }
 
 }  // namespace filibuster::config

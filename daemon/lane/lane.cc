@@ -27,6 +27,7 @@ SessionLane place_of(const Lane::Options& options) {
   place.api_port = options.api_port;
   place.token = lane_token(options.token, options.number);
   place.wake_fd = options.wake_fd;
+  place.has_hosts = options.config.has_hosts();
   return place;
 }
 
@@ -115,6 +116,7 @@ Result<std::unique_ptr<Lane>> Lane::make(const Options& options, EventSink sink)
   auto targets = lane_targets(options.config, lane->place_);
   if (!targets) return targets.error();
   lane->hub_->add_targets(targets.value());
+  lane->hub_->set_hosts(lane_hosts(options.config, lane->place_));
   auto masks = compile_masks(options.config.nondeterminism);
   if (!masks) return masks.error();
   lane->hub_->set_masks(*masks.value());

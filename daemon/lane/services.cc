@@ -97,10 +97,13 @@ std::vector<std::string> Services::preflight() const {
          check_command(argv.value(), lane_directory(config_, service.config->directory),
                        path == nullptr ? "/usr/bin:/bin" : path)) {
       for (const std::string& obstacle : check.obstacles) {
-        out.push_back("service '" + service.config->name +
-                      "' cannot be interposed: " + check.program + " " + obstacle +
-                      (check.reached.empty() ? "" : " (reached by " + check.reached + ")") +
-                      "; its remote calls will not be seen and get no faults. " + kWayOut);
+        out.push_back(
+            "service '" + service.config->name + "' cannot be interposed: " + check.program + " " +
+            obstacle + (check.reached.empty() ? "" : " (reached by " + check.reached + ")") +
+            "; its remote calls will not be seen and get no faults" +
+            (config_.has_hosts() ? ", and it does not find services by the names of `hosts`. "
+                                 : ". ") +
+            kWayOut);
       }
     }
   }

@@ -1,5 +1,6 @@
 #include "daemon/process/session_lane.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <sys/stat.h>
@@ -149,6 +150,11 @@ Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
   set_variable(&out, "FILIBUSTER_SERVICE", service);
   set_variable(&out, "FILIBUSTER_DAEMON", lane.hub_address);
   set_variable(&out, "FILIBUSTER_LANE", std::to_string(lane.number));
+  if (!lane.has_hosts) return out;
+  set_variable(&out, "FILIBUSTER_HOSTS", "1");
+  // gRPC's own resolver (c-ares) does not ask libc, which it does where this says so.
+  constexpr char kResolver[] = "GRPC_DNS_RESOLVER";
+  if (get_variable(out, kResolver).empty()) set_variable(&out, kResolver, "native");
   return out;
 }
 
@@ -224,6 +230,21 @@ Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionL
         row.port = 80;
         rows.push_back(row);
       }
+    }
+  }
+  return rows;
+}
+
+std::vector<HostAddress> lane_hosts(const Config& config, const SessionLane& lane) {
+  std::vector<HostAddress> rows;
+  for (const ServiceConfig& service : config.services) {
+    for (const HostConfig& host : service.hosts) {
+      HostAddress row{.name = host.name, .port = host.port, .real_port = 0};
+      // What is no IPv4 address names this machine (daemon/config/hosts.cc).
+      ::inet_pton(AF_INET, service.host.c_str(), row.address.data());
+      const auto found = lane.ports.find(host.leads_to);
+      row.real_port = found == lane.ports.end() ? service.ports.at(host.leads_to) : found->second;
+      rows.push_back(row);
     }
   }
   return rows;

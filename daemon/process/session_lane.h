@@ -39,6 +39,7 @@ struct SessionLane {
   PortMap automatic_ports;              // the ports among them that are not fixed
   std::vector<std::string> port_notes;  // a line for each automatic port that has changed
   int wake_fd = -1;                     // readable when the session is to stop
+  bool has_hosts = false;               // names of `hosts` lead to its services
   bool watches = false;                 // nothing but that: no fault is placed
 
   std::string log_path(const std::string& name) const;  // ROOT/logs/NAME-LANE.log
@@ -80,6 +81,9 @@ std::string lane_directory(const Config& config, const std::string& directory);
 // The addresses to which the configuration gives a service name, and the daemon's own API.
 // Error: the host of a service has no address.
 Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionLane& lane);
+
+// Where the names of `hosts` lead in this lane.
+std::vector<HostAddress> lane_hosts(const Config& config, const SessionLane& lane);
 
 // Ends what the lane started and what left its process groups (orphans.h): of all the lane if `name` is "", else of
 // that service alone. Returns what could not be ended. Orphans without a mark are those of lane 0, which ends last.

@@ -4,10 +4,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "preload/hooks/hosts.h"
 #include "preload/hooks/transfer.h"
 #include "preload/stream/ready_made.h"
 #include "preload/stream/registry.h"
 
+using filibuster::preload::LedAddress;
 using filibuster::preload::may_be_preface;
 using filibuster::preload::note_datagram;
 using filibuster::preload::note_preface;
@@ -51,6 +53,10 @@ FILIBUSTER_HOOK(ssize_t, sendto,
                 (int fd, const void* data, size_t size, int flags, const sockaddr* address,
                  socklen_t address_size)) {
   const iovec piece{const_cast<void*>(data), size};
+  if (address != nullptr && !nothing_to_do()) {  // MSG_FASTOPEN
+    const LedAddress to(fd, address, address_size);
+    if (to.is_led()) return ::sendto(fd, data, size, flags, to.get(), address_size);
+  }
   const ssize_t sent = send_through(fd, piece, flags, address == nullptr, [&] {
     return REAL(sendto)(fd, data, size, flags, address, address_size);
   });
@@ -66,6 +72,14 @@ FILIBUSTER_HOOK(ssize_t, sendmsg, (int fd, const msghdr* message, int flags)) {
     return sent;
   }
   if (message->msg_iovlen > 1024) return REAL(sendmsg)(fd, message, flags);
+  if (message->msg_name != nullptr) {
+    const LedAddress to(fd, message->msg_name, message->msg_namelen);
+    if (to.is_led()) {
+      msghdr led = *message;
+      led.msg_name = const_cast<sockaddr*>(to.get());
+      return ::sendmsg(fd, &led, flags);
+    }
+  }
   if (message->msg_controllen != 0) note_passing(fd, message);
   const bool plain = message->msg_name == nullptr && message->msg_controllen == 0;
   const ssize_t sent = send_through(fd, pieces_of(*message), flags, plain,

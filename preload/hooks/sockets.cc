@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "preload/hooks/hosts.h"
 #include "preload/inject/inject.h"
 #include "preload/interpose.h"
 #include "preload/os/address.h"
@@ -141,10 +142,12 @@ FILIBUSTER_HOOK(int, connect, (int fd, const sockaddr* address, socklen_t size))
   if (is_stream_address(address, size))
     reach_snapshot_before(SnapshotPoint::kConnect, fd, address, size);
   if (nothing_to_do()) return REAL(connect)(fd, address, size);
-  const Connecting now = before_connect(fd, address, size);
+  // From here on, all is as if the program had called that address: its service, index and faults.
+  const LedAddress to(fd, address, size);
+  const Connecting now = before_connect(fd, to.get(), size);
   if (now.refused) return now.result;
-  const int result = REAL(connect)(fd, address, size);
-  if (now.connection) after_connect(now, fd, address, size, result);
+  const int result = REAL(connect)(fd, to.get(), size);
+  if (now.connection) after_connect(now, fd, to.get(), size, result);
   return result;
 }
 

@@ -50,6 +50,7 @@ void read_identity() {
   copy_text(id.service, service);
   if (const char* lane = std::getenv("FILIBUSTER_LANE"))
     id.lane = static_cast<uint32_t>(std::strtoul(lane, nullptr, 10));
+  id.may_have_hosts = id.daemon[0] == '\0' || std::getenv("FILIBUSTER_HOSTS") != nullptr;
   id.is_test = std::strcmp(id.service, "test") == 0;
   // Two threads that come here together write the same bytes.
   g_identity = id;

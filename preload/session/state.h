@@ -71,6 +71,8 @@ struct Identity {
   bool is_test;            // the service `test`
   // FILIBUSTER_ATTACHED is set: this is the proxy of a process, whose program is the `executable` (runtimes/attached/door.h).
   bool is_proxy;
+  // Names may lead to services of its session: FILIBUSTER_HOSTS is set, or it was started by hand.
+  bool may_have_hosts;
   std::string_view service_name() const { return service; }
 };
 const Identity& identity();

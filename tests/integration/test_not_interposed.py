@@ -42,9 +42,9 @@ def compile_server(directory, *flags):
     return binary
 
 
-def explore_native(project):
+def explore_native(project, **members):
     project.write("filibuster.json", config(
-        [{"name": "native", "command": "exec ./server ${port:native}"}, relay("front", "native")],
+        [{"name": "native", "command": "exec ./server ${port:native}", **members}, relay("front", "native")],
         [probe(url("front"), expected="200,503")]))
     return project.filibuster("run")
 
@@ -59,9 +59,9 @@ def named_before_the_start(run, *words):
 
 def test_a_static_program_is_named_before_it_starts_and_in_the_report(project):
     compile_server(project.directory, "-static")
-    run = explore_native(project)
+    run = explore_native(project, hosts=["native"])
     assert run.exit_code == 0, run
-    named_before_the_start(run, "static", "server")
+    named_before_the_start(run, "static", "server", "does not find services by the names of `hosts`")
     assert run.executed == 6, "a call to it can still be faulted: its caller is preloaded"
 
 

@@ -342,5 +342,52 @@ TEST(Test, AsksTheServiceInFrontOfTheOthers) {
             std::string::npos);
 }
 
+using Names = std::vector<std::string>;
+
+TEST(Init, ServicesOfAComposeFileAreReachedUnderTheirNames) {
+  const auto config = compose(R"(services:
+  web:
+    build: .
+    command: python app.py
+    ports: ["8000:5000", "9090"]
+    links: ["db:Database"]
+  worker:
+    build: .
+    command: python worker.py
+  redis:
+    image: redis:7
+    container_name: shop-redis
+  db:
+    image: postgres
+    hostname: postgres.internal
+    networks:
+      back:
+        aliases: [store, "10.0.0.1", localhost]
+  other:
+    image: postgres
+    networks:
+      back:
+        aliases: [store]
+)");
+  const auto hosts = [&](size_t i) { return config["services"][i]["hosts"].get<Names>(); };
+  EXPECT_EQ(hosts(0), (Names{"web:5000", "web:9090"}));
+  EXPECT_FALSE(config["services"][1].contains("hosts")) << "it does not listen";
+  EXPECT_EQ(hosts(2), (Names{"redis:6379", "shop-redis:6379"}));
+  EXPECT_EQ(hosts(3), (Names{"db:5432", "postgres.internal:5432", "store:5432", "database:5432"}));
+  EXPECT_EQ(hosts(4), (Names{"other:5432"})) << "'store' is one of the two";
+  EXPECT_EQ(config["services"][4]["ports"]["other"], 5433);
+}
+
+TEST(Init, AServiceWithAFreePortIsCalledAtItsPortInTheContainer) {
+  const auto config = compose(R"(services:
+  users:
+    build: .
+    command: python users.py
+    environment: {PORT: 8080}
+)");
+  EXPECT_EQ(config["services"][0]["hosts"].get<Names>(), Names{"users:8080"});
+  EXPECT_FALSE(config["services"][0].contains("ports"));
+}
+
 }  // namespace
 }  // namespace filibuster::init

@@ -150,5 +150,26 @@ TEST_F(LanePortsTest, AServerOfRedisIsKnownByItsAddresses) {
   EXPECT_NE(rows.error().message.find("'cache'"), std::string::npos);
 }
 
+TEST_F(LanePortsTest, NamesOfServicesLeadToThePortsOfTheLane) {
+  ServiceConfig redis = automatic("redis"), db;
+  redis.hosts = {{"redis", 6379, "redis"}, {"cache", 0, "redis"}};
+  db.name = "db";
+  db.host = "10.1.2.3";
+  db.ports["db"] = 5433;
+  db.hosts = {{"db", 5432, "db"}};
+  config_.services = {redis, db};
+  lane_.ports = {{"redis", 20001}};
+  const auto rows = lane_hosts(config_, lane_);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].name, "redis");
+  EXPECT_EQ(rows[0].port, 6379);
+  EXPECT_EQ(rows[0].real_port, 20001);
+  EXPECT_EQ(rows[0].address, (std::array<uint8_t, 4>{127, 0, 0, 1}));
+  EXPECT_EQ(rows[1].port, 0);
+  EXPECT_EQ(rows[1].real_port, 20001);
+  EXPECT_EQ(rows[2].real_port, 5433);
+  EXPECT_EQ(rows[2].address, (std::array<uint8_t, 4>{10, 1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace filibuster
