@@ -1,0 +1,193 @@
+"""The helpers of principled tests in Python, Java and C++: each runs the same blocks against a daemon that follows a script, and has
+to tell the same."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree
+
+import pytest
+
+from conftest import PYTHON, REPOSITORY
+from fake_daemon import FakeDaemon, begin, closure, end, finish, run
+
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+WITHOUT, GET_USER = "without faults", "shop.UserService/GetUser: grpc:UNAVAILABLE"
+USER, CART, PRICE = "shop.UserService/GetUser", "shop.CartService/GetCart", "shop.PricingService/GetPrice"
+ALL = run("setup", "stub", "failure", "execute", "assert_test", "assert_stubs", "teardown")
+
+
+class Python:
+    form, test, source = "pytest", "test_shop.py::Test{}", "test_shop.py"
+    whole = "class TestWhole"
+    expected = "assert 4 == 3"
+
+    def __init__(self, folder):
+        self.folder = folder
+        shutil.copy(PROGRAMS / "test_shop.py", folder)
+
+    def command(self, name):
+        return [PYTHON, "-m", "pytest", "-p", "filibuster_principled", "-p", "no:cacheprovider", "-v", "--junit-xml=out.xml", self.test.format(name)]
+
+    def environment(self):
+        return {"PYTHONPATH": f"{REPOSITORY}/cli/python"}
+
+    def listed(self, output):
+        """What the runner lists, in order, and how each ended."""
+        rows = re.findall(r"^test_shop\.py::(.*?) (PASSED|FAILED|SKIPPED)", output, re.M)
+        assert [(row.get("name"), "FAILED" if row.find("failure") is not None else "PASSED" if row.find("skipped") is None else "SKIPPED")
+                for row in xml.etree.ElementTree.parse(self.folder / "out.xml").iter("testcase")] == [(n.split("::")[-1], what) for n, what in rows]
+        return [(re.sub(r"^Test\w+\[(.*)\]$", r"\1", name), what) for name, what in rows]
+
+    def line(self, text):
+        """The only line of the program that has this text."""
+        (line,) = [number for number, line in enumerate((PROGRAMS / self.source).read_text().splitlines(), 1) if text in line]
+        return line
+
+    def run(self, name, environment):
+        process = subprocess.run(self.command(name), cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+                                 env={**os.environ, **self.environment(), **environment})
+        print(process.stdout)
+        return process
+
+
+LANGUAGES = {"python": Python}
+_made = {}
+
+
+@pytest.fixture(params=LANGUAGES)
+def helper(request, tmp_path_factory):
+    if request.param not in _made:
+        _made[request.param] = LANGUAGES[request.param](tmp_path_factory.mktemp(request.param))
+    return _made[request.param]
+
+
+def directed(helper, name, script, **arguments):
+    with FakeDaemon(script, **arguments) as daemon:
+        return daemon, helper.run(name, daemon.environment)
+
+
+def test_blocks_run_as_the_daemon_says_and_tell_what_they_called(helper):
+    daemon, told = directed(helper, "Whole", [
+        begin(0, WITHOUT), *ALL, end(0), {"do": "wait"}, begin(1, GET_USER), *run("setup", "stub", "failure", "execute"),
+        closure("on_exception", 1), closure("on_fault", 0), *run("teardown"), end(1, "nobody said what happens\nremedy: say it"), finish()])
+    hello = daemon.posts[0]["hello"]
+    assert hello["form"] == helper.form and hello["test"] == helper.test.format("Whole")
+    assert os.path.samefile(hello["file"], helper.folder / helper.source) and hello["line"] == helper.line(helper.whole)
+    assert [list(post)[0] for post in daemon.posts[1:]] == ["begun", *["ran"] * 7, "ended", "waiting", "begun", *["ran"] * 7, "ended"]
+    assert [post["ran"]["block"] for post in daemon.posts if "ran" in post] == [
+        *(instruction["block"] for instruction in ALL), "setup", "stub", "failure", "execute", "on_exception", "on_fault", "teardown"]
+    assert {"begun": 1} in daemon.posts and daemon.posts[-1] == {"ended": 1}
+    assert all(post["ran"]["passed"] and post["ran"]["message"] == "" for post in daemon.posts if "ran" in post)
+    # The daemon is told of the outermost suspension, and of each group.
+    assert [body for at, body in daemon.beside if at == 2] == [
+        {"group": "pays"}, {"suspend": True}, {"suspend": False}, {"group": "twice"}, {"group": "pays"}, {"group": None}]
+
+    def calls(block):
+        (first, *_) = daemon.ran(block)
+        for call in first["calls"]:
+            file, line = call.pop("at").rsplit(":", 1)
+            assert os.path.isabs(file) and os.path.samefile(file, helper.folder / helper.source), file
+            call["line"] = int(line)
+        lines = [call.pop("line") for call in first["calls"]]
+        assert lines == sorted(set(lines)), lines  # each on its own line of the block
+        return first["calls"]
+    assert daemon.ran("stub")[0]["calls"][0]["at"].endswith(f":{helper.line('s1')}")
+    assert calls("stub") == [
+        {"api": "stub_for", "service": "user", "stub": {"grpc": USER, "request": {"session_id": "s1"}, "answer": {"message": {"user_id": "ann"}}}},
+        {"api": "stub_for", "service": "mail", "stub": {"method": "POST", "path": "/mails", "answer": [{"status": 503}, {"json": {"sent": True}}]}}]
+    assert calls("failure") == [
+        {"api": "assert_on_fault", "keys": [{"grpc": PRICE, "request": {"code": "DAILY"}}, {"grpc": PRICE, "fault": "timeout"}], "specification": 0},
+        {"api": "assert_on_exception", "code": "UNAVAILABLE", "specification": 1},
+        {"api": "assert_fault_throws", "keys": [{"grpc": USER}], "code": "UNAVAILABLE", "message": "no user"},
+        {"api": "assert_fault_throws", "keys": [{"service": "mail", "fault": "status:503"}], "code": 409, "message": None},
+        {"api": "assert_fault_propagates", "keys": [{"grpc": CART}]},
+        {"api": "assert_fault_has_no_impact", "keys": [{"service": "mail"}]}]
+    assert calls("assert_stubs") == [{"api": "verify_that", "key": {"grpc": USER}, "times": 1}]
+    assert calls("on_fault") == [{"api": "read_only_rpc", "key": {"grpc": CART}}]
+    assert calls("on_exception") == [{"api": "side_effecting_rpc", "key": {"grpc": "shop.CartService/UpdateCart"}, "times": 0}]
+    assert [ran["outcome"] for ran in daemon.ran("execute")] == [{"thrown": True, "code": "UNAVAILABLE", "message": "no user"}] * 2
+    assert daemon.ran("setup")[0]["outcome"] is None
+    rows = helper.listed(told.stdout)
+    assert rows[:2] == [(WITHOUT, "PASSED"), (GET_USER, "FAILED")], told.stdout
+    assert told.returncode != 0 and "remedy: say it" in told.stdout
+
+
+def test_a_block_that_fails_tells_why_and_where(helper):
+    """The block is inherited but for its end, which fails in a function of the base."""
+    daemon, told = directed(helper, "Derived", [begin(0, WITHOUT), *ALL, end(0), begin(1, WITHOUT), end(1), finish()])
+    (failed,) = [post["ran"] for post in daemon.posts if "ran" in post and not post["ran"]["passed"]]
+    assert failed["block"] == "assert_test" and helper.expected in failed["message"]
+    assert failed["at"].endswith(f"{helper.source}:{helper.line('== price')}") and os.path.isabs(failed["at"])
+    assert helper.expected in failed["trace"] and helper.source in failed["trace"] and "filibuster_principled" not in failed["trace"]
+    assert [post["ran"]["block"] for post in daemon.posts if "ran" in post] == [instruction["block"] for instruction in ALL]
+    assert len(helper.listed(told.stdout)) >= 2 and told.returncode == 0, told.stdout  # the daemon says what it means
+
+
+def test_calls_in_the_wrong_block_are_sent(helper):
+    daemon, told = directed(helper, "Misplaced", [begin(0, WITHOUT), *run("setup"), end(0), finish()])
+    assert [call["api"] for call in daemon.ran("setup")[0]["calls"]] == [
+        "stub_for", "verify_that", "assert_fault_throws", "assert_fault_propagates", "assert_fault_has_no_impact", "assert_on_fault",
+        "assert_on_exception", "read_only_rpc", "side_effecting_rpc"]
+    assert daemon.ran("setup")[0]["passed"] and daemon.ran("setup")[0]["calls"][1]["times"] == -1 and told.returncode == 0
+
+
+def test_a_call_outside_of_every_block_is_refused(helper):
+    daemon, _ = directed(helper, "Outside", [begin(0, WITHOUT), *run("execute", "teardown"), end(0), finish()])
+    assert not daemon.ran("teardown")[0]["passed"]
+    assert re.search(r"verify_?[tT]hat\(\) was called outside of every block", daemon.ran("teardown")[0]["message"])
+
+
+@pytest.mark.parametrize("script, token, said", [
+    ([], "another", "the token is wrong"),
+    ([begin(0, WITHOUT), (409, "there is another session")], None, "there is another session"),
+    ([begin(0, WITHOUT), *run("setup"), "gone"], None, "did not answer"),
+    ([{"do": "dance"}], None, "different versions"),
+    ([begin(0, WITHOUT), *run("execute"), end(0), finish("a specification never matched")], None, "a specification never matched")])
+def test_what_ends_the_test_as_a_whole_stands_in_the_runners_output(helper, script, token, said):
+    _, told = directed(helper, "Whole", script, **({"token": token} if token else {}))
+    assert told.returncode != 0 and said in told.stdout
+
+
+def test_an_execution_of_filibuster_run_says_what_runs_this(helper):
+    told = helper.run("Whole", {"FILIBUSTER_URL": "http://127.0.0.1:9"})
+    assert told.returncode != 0 and "`filibuster principled`" in told.stdout
+
+
+# ---- started plainly ----
+
+def plainly(helper, tmp_path, name, lines, last="exit 0"):
+    """What the runner said, and the words with which it started a command `filibuster` that prints these lines."""
+    program = tmp_path / "filibuster"
+    program.write_text("#!/bin/sh\nfor word; do echo \"$word\"; done > " + str(tmp_path / "words") + "\ncat <<'END'\n"
+                       + "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + f"\nEND\n{last}\n")
+    program.chmod(0o755)
+    (helper.folder / "filibuster.json").write_text("{}")
+    told = helper.run(name, {"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    return told, (tmp_path / "words").read_text().splitlines()
+
+
+def test_a_test_that_is_started_plainly_starts_filibuster(helper, tmp_path):
+    told, words = plainly(helper, tmp_path, "Whole", [begin(0, WITHOUT), end(0), begin(1, GET_USER), end(1, "nobody said\nremedy: say it"), finish()])
+    assert helper.listed(told.stdout)[:2] == [(WITHOUT, "PASSED"), (GET_USER, "FAILED")], told.stdout
+    assert "remedy: say it" in told.stdout and told.returncode != 0
+    assert words[0] == "principled" and "--in-runner" in words[:words.index("--")]
+    assert os.path.samefile(words[words.index("-c") + 1], helper.folder / "filibuster.json")
+    # What it was told to start inside of the session is the same test.
+    with FakeDaemon([begin(0, WITHOUT), *ALL, end(0), finish()]) as daemon:
+        inner = subprocess.run(words[words.index("--") + 1:], cwd=helper.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               timeout=60, env={**os.environ, **helper.environment(), **daemon.environment})
+    assert inner.returncode == 0 and daemon.posts[-1] == {"ended": 0} and len(daemon.posts) == 10, inner.stdout
+    assert daemon.posts[0]["hello"]["test"] == helper.test.format("Whole")
+
+
+def test_a_session_that_ends_too_early_is_shown(helper, tmp_path):
+    told, _ = plainly(helper, tmp_path, "Whole", [begin(0, WITHOUT)], "echo 'filibuster: the service cart did not start' >&2; exit 4")
+    assert told.returncode != 0 and "the service cart did not start" in told.stdout and "exit status 4" in told.stdout
+
+
+def test_what_finish_says_fails_a_test_that_was_started_plainly(helper, tmp_path):
+    told, _ = plainly(helper, tmp_path, "Whole", [begin(0, WITHOUT), end(0), finish("a specification never matched")])
+    assert told.returncode != 0 and "a specification never matched" in told.stdout and helper.listed(told.stdout)[0] == (WITHOUT, "PASSED")
