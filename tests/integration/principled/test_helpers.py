@@ -13,6 +13,8 @@ import pytest
 from conftest import PYTHON, REPOSITORY
 from fake_daemon import FakeDaemon, begin, closure, end, finish, run
 
+JUNIT_PLATFORM = pathlib.Path("/usr/share/java/junit-platform-console-standalone.jar")
+QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 WITHOUT, GET_USER = "without faults", "shop.UserService/GetUser: grpc:UNAVAILABLE"
 USER, CART, PRICE = "shop.UserService/GetUser", "shop.CartService/GetCart", "shop.PricingService/GetPrice"
@@ -21,7 +23,6 @@ ALL = run("setup", "stub", "failure", "execute", "assert_test", "assert_stubs", 
 
 class Python:
     form, test, source = "pytest", "test_shop.py::Test{}", "test_shop.py"
-    whole = "class TestWhole"
     expected = "assert 4 == 3"
 
     def __init__(self, folder):
@@ -42,8 +43,8 @@ class Python:
         return [(re.sub(r"^Test\w+\[(.*)\]$", r"\1", name), what) for name, what in rows]
 
     def line(self, text):
-        """The only line of the program that has this text."""
-        (line,) = [number for number, line in enumerate((PROGRAMS / self.source).read_text().splitlines(), 1) if text in line]
+        """The line of the program that is marked so."""
+        (line,) = [number for number, line in enumerate((PROGRAMS / self.source).read_text().splitlines(), 1) if line.endswith("HERE: " + text)]
         return line
 
     def run(self, name, environment):
@@ -53,7 +54,29 @@ class Python:
         return process
 
 
-LANGUAGES = {"python": Python}
+class Java(Python):
+    form, test, source, expected = "junit", "Shop${}", "Shop.java", "expected: <3> but was: <4>"
+
+    def __init__(self, folder):
+        if not shutil.which("javac") or not JUNIT_PLATFORM.exists():
+            pytest.skip(f"NOT TESTED HERE: there is no {JUNIT_PLATFORM} (the package junit5), or no JDK")
+        self.folder = folder
+        shutil.copy(PROGRAMS / "Shop.java", folder)
+        subprocess.run(["javac", "-Xlint:all", "-Werror", "--release", "8", "-Xlint:-options", "-cp", JUNIT_PLATFORM, "-d", "build/classes",
+                        REPOSITORY / "cli/java/FilibusterPrincipled.java", "Shop.java"], cwd=folder, check=True, timeout=120)
+
+    def command(self, name):
+        return ["java", *QUICK, "-jar", JUNIT_PLATFORM, "--class-path=build/classes", "--disable-banner", "--disable-ansi-colors",
+                "--details=tree", "--details-theme=ascii", "-c", self.test.format(name)]
+
+    def environment(self):
+        return {}
+
+    def listed(self, output):
+        return [(name, {"OK": "PASSED", "X": "FAILED"}[what]) for name, what in re.findall(r"^[|]     [+']-- (.*?) \[(OK|X)\]", output, re.M)]
+
+
+LANGUAGES = {"python": Python, "java": Java}
 _made = {}
 
 
@@ -75,7 +98,7 @@ def test_blocks_run_as_the_daemon_says_and_tell_what_they_called(helper):
         closure("on_exception", 1), closure("on_fault", 0), *run("teardown"), end(1, "nobody said what happens\nremedy: say it"), finish()])
     hello = daemon.posts[0]["hello"]
     assert hello["form"] == helper.form and hello["test"] == helper.test.format("Whole")
-    assert os.path.samefile(hello["file"], helper.folder / helper.source) and hello["line"] == helper.line(helper.whole)
+    assert os.path.samefile(hello["file"], helper.folder / helper.source) and hello["line"] == helper.line('the test')
     assert [list(post)[0] for post in daemon.posts[1:]] == ["begun", *["ran"] * 7, "ended", "waiting", "begun", *["ran"] * 7, "ended"]
     assert [post["ran"]["block"] for post in daemon.posts if "ran" in post] == [
         *(instruction["block"] for instruction in ALL), "setup", "stub", "failure", "execute", "on_exception", "on_fault", "teardown"]
@@ -94,7 +117,7 @@ def test_blocks_run_as_the_daemon_says_and_tell_what_they_called(helper):
         lines = [call.pop("line") for call in first["calls"]]
         assert lines == sorted(set(lines)), lines  # each on its own line of the block
         return first["calls"]
-    assert daemon.ran("stub")[0]["calls"][0]["at"].endswith(f":{helper.line('s1')}")
+    assert daemon.ran("stub")[0]["calls"][0]["at"].endswith(f":{helper.line('the stub')}")
     assert calls("stub") == [
         {"api": "stub_for", "service": "user", "stub": {"grpc": USER, "request": {"session_id": "s1"}, "answer": {"message": {"user_id": "ann"}}}},
         {"api": "stub_for", "service": "mail", "stub": {"method": "POST", "path": "/mails", "answer": [{"status": 503}, {"json": {"sent": True}}]}}]
@@ -120,10 +143,10 @@ def test_a_block_that_fails_tells_why_and_where(helper):
     daemon, told = directed(helper, "Derived", [begin(0, WITHOUT), *ALL, end(0), begin(1, WITHOUT), end(1), finish()])
     (failed,) = [post["ran"] for post in daemon.posts if "ran" in post and not post["ran"]["passed"]]
     assert failed["block"] == "assert_test" and helper.expected in failed["message"]
-    assert failed["at"].endswith(f"{helper.source}:{helper.line('== price')}") and os.path.isabs(failed["at"])
-    assert helper.expected in failed["trace"] and helper.source in failed["trace"] and "filibuster_principled" not in failed["trace"]
+    assert failed["at"].endswith(f"{helper.source}:{helper.line('it fails')}") and os.path.isabs(failed["at"])
+    assert helper.expected in failed["trace"] and helper.source in failed["trace"] and not re.search("filibuster_?principled", failed["trace"], re.I)
     assert [post["ran"]["block"] for post in daemon.posts if "ran" in post] == [instruction["block"] for instruction in ALL]
-    assert len(helper.listed(told.stdout)) >= 2 and told.returncode == 0, told.stdout  # the daemon says what it means
+    assert [what for _, what in helper.listed(told.stdout)][:2] == ["PASSED"] * 2 and told.returncode == 0, told.stdout  # the daemon says what it means
 
 
 def test_calls_in_the_wrong_block_are_sent(helper):

@@ -6,7 +6,7 @@ from filibuster_principled import PrincipledTest, key
 USER, CART, PRICE = "shop.UserService/GetUser", "shop.CartService/GetCart", "shop.PricingService/GetPrice"
 
 
-class TestWhole(PrincipledTest):
+class TestWhole(PrincipledTest):  # HERE: the test
     def setup_block(self):
         with self.group("pays"):
             with self.without_faults(), self.without_faults():
@@ -15,7 +15,7 @@ class TestWhole(PrincipledTest):
                 pass
 
     def stub_block(self):
-        self.stub_for("user", grpc=USER, request={"session_id": "s1"}, message={"user_id": "ann"})
+        self.stub_for("user", grpc=USER, request={"session_id": "s1"}, message={"user_id": "ann"})  # HERE: the stub
         self.stub_for("mail", method="POST", path="/mails", answers=[{"status": 503}, {"json": {"sent": True}}])
 
     def failure_block(self):
@@ -40,7 +40,7 @@ class TestWhole(PrincipledTest):
         print("the shop is closed")
 
     def costs(self, price):
-        assert self.response == price
+        assert self.response == price  # HERE: it fails
 
     def full_price(self):
         self.read_only_rpc(CART)
