@@ -35,6 +35,8 @@ import java.net.InetSocketAddress;
 import java.net.Proxy;
 import java.net.Socket;
 import java.net.URI;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -46,9 +48,11 @@ import java.util.Collections;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Set;
 import java.util.Spliterator;
 import java.util.Spliterators;
 import java.util.concurrent.atomic.AtomicReference;
@@ -546,11 +550,20 @@ public abstract class FilibusterPrincipled {
       command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
       String sources = System.getProperty("filibuster.sources");
       if (sources != null) command.add("-Dfilibuster.sources=" + sources);
-      command.addAll(Arrays.asList("-ea", "-cp", System.getProperty("java.class.path"), FilibusterPrincipled.class.getName(), test.getName()));
+      command.addAll(Arrays.asList("-ea", "-cp", classPath(), FilibusterPrincipled.class.getName(), test.getName()));
       errors = Files.createTempFile("filibuster", ".stderr");
       process = new ProcessBuilder(command).redirectError(errors.toFile()).start();
       process.getOutputStream().close();
       lines = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+    }
+
+    /** Of this JVM, and what a runner has loaded beside it. */
+    private String classPath() {
+      Set<String> all = new LinkedHashSet<>(Arrays.asList(System.getProperty("java.class.path").split(File.pathSeparator)));
+      for (ClassLoader loader = test.getClassLoader(); loader != null; loader = loader.getParent())
+        if (loader instanceof URLClassLoader)
+          for (URL url : ((URLClassLoader) loader).getURLs()) if (url.getProtocol().equals("file")) all.add(Paths.get(URI.create(url.toString())).toString());
+      return String.join(File.pathSeparator, all);
     }
 
     private static String configuration() {

@@ -76,7 +76,23 @@ class Java(Python):
         return [(name, {"OK": "PASSED", "X": "FAILED"}[what]) for name, what in re.findall(r"^[|]     [+']-- (.*?) \[(OK|X)\]", output, re.M)]
 
 
-LANGUAGES = {"python": Python, "java": Java}
+class Cpp(Java):
+    form, test, source, expected = "gtest", "{}.principled", "shop.cc", "price_\n    Which is: 4\n  price\n    Which is: 3"
+
+    def __init__(self, folder):
+        self.folder = folder
+        shutil.copy(PROGRAMS / "shop.cc", folder)
+        subprocess.run(["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{REPOSITORY}/cli/c", "shop.cc", "-o", "shop_test",
+                        "-lgtest_main", "-lgtest", "-lpthread"], cwd=folder, check=True, timeout=240)
+
+    def command(self, name):
+        return ["./shop_test", f"--gtest_filter={self.test.format(name)}"]
+
+    def listed(self, output):
+        return [(name, what.upper()) for what, name in re.findall(r"^\[ +(passed|failed) \] \w+\.principled\[(.*)\]$", output, re.M)]
+
+
+LANGUAGES = {"python": Python, "java": Java, "cpp": Cpp}
 _made = {}
 
 
