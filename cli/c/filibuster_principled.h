@@ -392,6 +392,7 @@ class Keys {
  public:
   Keys(const Key& key) : keys_{key} {}                            // NOLINT: a key stands for itself
   Keys(const char* key) : keys_{key} {}                           // NOLINT
+  Keys(const std::string& key) : keys_{Key(key)} {}               // NOLINT
   Keys(std::initializer_list<Key> together) : keys_(together) {}  // NOLINT
 
  private:
@@ -432,8 +433,9 @@ class Answer {
 // The name of a code of gRPC, or a status of HTTP.
 class Code {
  public:
-  Code(const char* name) : json_(name) {}  // NOLINT: a code is given as what it is
-  Code(int status) : json_(status) {}      // NOLINT
+  Code(const char* name) : json_(name) {}             // NOLINT: a code is given as what it is
+  Code(std::string name) : json_(std::move(name)) {}  // NOLINT
+  Code(int status) : json_(status) {}                 // NOLINT
 
  private:
   friend class PrincipledTest;

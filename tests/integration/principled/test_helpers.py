@@ -230,3 +230,109 @@ def test_a_session_that_ends_too_early_is_shown(helper, tmp_path):
 def test_what_finish_says_fails_a_test_that_was_started_plainly(helper, tmp_path):
     told, _ = plainly(helper, tmp_path, "Whole", [begin(0, WITHOUT), end(0), finish("a specification never matched")])
     assert told.returncode != 0 and "a specification never matched" in told.stdout and helper.listed(told.stdout)[0] == (WITHOUT, "PASSED")
+
+
+# ---- what a single language has ----
+
+JARS = ["grpc-api", "grpc-context", "protobuf", "guava", "protobuf-util", "gson"]
+
+
+def typed_python(folder, unused):
+    shutil.copy(PROGRAMS / "test_typed.py", folder)
+    return [PYTHON, "-m", "pytest", "-q", "-p", "filibuster_principled", "-p", "no:cacheprovider", "test_typed.py"]
+
+
+def typed_java(unused, factory, jars=JARS):
+    """Without JUnit's launcher: as `filibuster principled` starts it."""
+    paths = [str(JUNIT_PLATFORM), *(str(JUNIT_PLATFORM.parent / f"{jar}.jar") for jar in jars)]
+    missing = [path for path in paths if not os.path.exists(path)]
+    if missing or not shutil.which("javac"):
+        pytest.skip(f"NOT TESTED HERE: there is no {missing or 'JDK'}")
+    if "typed" not in _made:
+        _made["typed"] = factory.mktemp("typed")
+        subprocess.run(["javac", "-cp", ":".join(paths), "-d", _made["typed"],
+                        REPOSITORY / "cli/java/FilibusterPrincipled.java", PROGRAMS / "Typed.java"], check=True, timeout=120)
+    return ["java", *QUICK, "-cp", ":".join([str(_made["typed"]), *paths]), "FilibusterPrincipled", "Typed"]
+
+
+def typed(command, folder, script):
+    with FakeDaemon(script) as daemon:
+        told = subprocess.run(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+                              env={**os.environ, "PYTHONPATH": f"{REPOSITORY}/cli/python", **daemon.environment})
+    print(told.stdout)
+    return daemon, told
+
+
+@pytest.mark.parametrize("command", [typed_python, typed_java])
+def test_objects_of_grpc_and_protobuf_are_taken(command, tmp_path, tmp_path_factory):
+    daemon, told = typed(command(tmp_path, tmp_path_factory), tmp_path, [begin(0, WITHOUT), *run("stub", "failure"), end(0), finish()])
+    assert told.returncode == 0 and all(ran["passed"] for ran in daemon.ran("stub") + daemon.ran("failure")), daemon.posts
+    user, cart = [call["stub"] for call in daemon.ran("stub")[0]["calls"]]
+    assert user == {"grpc": USER, "request": {"session_id": "s1"}, "answer": {"message": {"user_id": "ann"}}}
+    assert cart["answer"] == [{"code": "NOT_FOUND"}, {"message": {"cart_id": "c1"}}]
+    (throws,) = daemon.ran("failure")[0]["calls"]
+    assert throws["keys"] == [{"grpc": USER, "request": {"session_id": "s1"}}] and throws["code"] == "UNAVAILABLE"
+
+
+def test_a_message_without_the_library_that_makes_it_json_says_what_to_add(tmp_path, tmp_path_factory):
+    daemon, _ = typed(typed_java(tmp_path, tmp_path_factory, JARS[:-1]), tmp_path, [begin(0, WITHOUT), *run("stub"), end(0), finish()])
+    assert not daemon.ran("stub")[0]["passed"] and "com.google.protobuf:protobuf-java-util" in daemon.ran("stub")[0]["message"]
+
+
+def pytest_of(folder, *words, **environment):
+    shutil.copy(PROGRAMS / "test_shop.py", folder)
+    told = subprocess.run([PYTHON, "-m", "pytest", "-p", "no:cacheprovider", *words], cwd=folder, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=60, env={**os.environ, "PYTHONPATH": f"{REPOSITORY}/cli/python", **environment})
+    print(told.stdout)
+    return told
+
+
+def test_pytest_collects_what_has_an_execute_block_and_shows_what_it_wrote(tmp_path):
+    script = []
+    for _ in ("Whole", "Derived", "Misplaced", "Outside"):
+        script += [begin(0, "same"), *run("assert_test"), end(0, "a text of the daemon"), begin(1, "same"), end(1), finish()]
+    script += [begin(0, WITHOUT), *run("setup"), end(0), finish()]
+    with FakeDaemon(script) as daemon:
+        # The other plugin of Filibuster has an option of the same name, and leaves these tests alone.
+        told = pytest_of(tmp_path, "-p", "filibuster_pytest", "-p", "filibuster_principled", "--filibuster=some.json", "-v", **daemon.environment)
+    rows = re.findall(r"^test_shop\.py::Test(\S+?)(?:\[(.*)\])? (PASSED|FAILED|SKIPPED)", told.stdout, re.M)
+    assert rows == [row for name in ("Whole", "Derived", "Misplaced", "Outside")
+                    for row in ((name, "same", "FAILED"), (name, "same (2)", "PASSED"), (name, "", "PASSED"))] + [
+        ("OfBases", WITHOUT, "PASSED"), ("OfBases", "", "PASSED"), ("Skipped", "", "SKIPPED")]
+    assert [post["hello"]["test"].split("::Test")[1] for post in daemon.posts if "hello" in post] == ["Whole", "Derived", "Misplaced", "Outside", "OfBases"]
+    assert daemon.ran("setup")[0]["message"] == "Skipped: not today" and not daemon.ran("setup")[0]["passed"]
+    assert "Captured stdout call" in told.stdout and told.stdout.count("what was written") == 1, told.stdout
+
+
+def test_pytest_without_the_plugin_passes_over_nothing(tmp_path):
+    told = pytest_of(tmp_path, "-q")
+    assert told.returncode != 0 and "pytest -p filibuster_principled" in told.stdout and "passed" not in told.stdout
+
+
+@pytest.mark.parametrize("words, ini, named", [
+    (["--filibuster=ci/one.json"], "", "ci/one.json"), ([], "filibuster_config = ci/two.json", "ci/two.json")])
+def test_pytest_takes_the_configuration_that_is_named(tmp_path, words, ini, named):
+    program = tmp_path / "filibuster"
+    program.write_text("#!/bin/sh\necho \"started with $3\" >&2\n")
+    program.chmod(0o755)
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{ini}\n")
+    told = pytest_of(tmp_path, "-q", "-p", "filibuster_principled", *words, "test_shop.py::TestWhole", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert f"started with {tmp_path / named}" in told.stdout
+
+
+def test_a_test_without_a_configuration_says_where_it_looked(tmp_path):
+    told = pytest_of(tmp_path, "-q", "-p", "filibuster_principled", "test_shop.py::TestWhole", PATH=str(tmp_path))
+    assert "not on the PATH" in told.stdout
+    program = tmp_path / "filibuster"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    told = pytest_of(tmp_path, "-q", "-p", "filibuster_principled", "test_shop.py::TestWhole", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert "there is no filibuster.json in the folder of" in told.stdout
+
+
+def test_the_headers_of_googletest_stand_beside_each_other(tmp_path):
+    """Under clang, too, and as C++20."""
+    source = tmp_path / "both.cc"
+    source.write_text('#include "filibuster_principled.h"\n#include "filibuster_gtest.h"\n#include "filibuster_predicates.h"\n')
+    for compiler in filter(shutil.which, ("g++", "clang++-14")):
+        subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{REPOSITORY}/cli/c", source], check=True, timeout=120)
