@@ -9,10 +9,12 @@ TOKEN = "t0ken"
 
 class FakeDaemon:
     """`script` is what each post of a helper is answered with, in order: an instruction, a pair of a status and a text for an error,
-    or "gone" for a connection that is closed without an answer. A post that is no result of an instruction is answered with {}."""
+    or "gone" for a connection that is closed without an answer. A post that is no result of an instruction is answered with {}, or as
+    `beside` says by its name: ("suspend", ...)."""
 
-    def __init__(self, script, token=TOKEN):
+    def __init__(self, script, token=TOKEN, beside=()):
         self.posts, self.beside, self.script, self.token = [], [], list(script), token
+        self.answer_beside = dict(beside)
         daemon = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -54,7 +56,7 @@ class FakeDaemon:
             return 401, "the token is wrong"
         if "suspend" in body or "group" in body:
             self.beside.append((len(self.posts), body))
-            return {}
+            return self.answer_beside.get(next(iter(body)), {})
         self.posts.append(body)
         return self.script.pop(0) if self.script else (409, "nothing is left of the script")
 

@@ -144,6 +144,7 @@ def test_blocks_run_as_the_daemon_says_and_tell_what_they_called(helper):
         {"api": "assert_fault_throws", "keys": [{"service": "mail", "fault": "status:503"}], "code": 409, "message": None},
         {"api": "assert_fault_propagates", "keys": [{"grpc": CART}]},
         {"api": "assert_fault_has_no_impact", "keys": [{"service": "mail"}]}]
+    assert [call.get("specification") for call in daemon.ran("failure")[1]["calls"]] == [0, 1, None, None, None, None]  # of each execution
     assert calls("assert_stubs") == [{"api": "verify_that", "key": {"grpc": USER}, "times": 1}]
     assert calls("on_fault") == [{"api": "read_only_rpc", "key": {"grpc": CART}}]
     assert calls("on_exception") == [{"api": "side_effecting_rpc", "key": {"grpc": "shop.CartService/UpdateCart"}, "times": 0}]
@@ -173,6 +174,12 @@ def test_calls_in_the_wrong_block_are_sent(helper):
     assert daemon.ran("setup")[0]["passed"] and daemon.ran("setup")[0]["calls"][1]["times"] == -1 and told.returncode == 0
 
 
+def test_each_execution_has_an_instance_of_its_own(helper):
+    daemon, _ = directed(helper, "Fresh", [step for number in (0, 1) for step in (begin(number, "one"), *run("execute", "assert_test"), end(number))]
+                         + [finish()])
+    assert [ran["passed"] for ran in daemon.ran("assert_test")] == [True, True]
+
+
 def test_a_call_outside_of_every_block_is_refused(helper):
     daemon, _ = directed(helper, "Outside", [begin(0, WITHOUT), *run("execute", "teardown"), end(0), finish()])
     assert not daemon.ran("teardown")[0]["passed"]
@@ -188,6 +195,11 @@ def test_a_call_outside_of_every_block_is_refused(helper):
 def test_what_ends_the_test_as_a_whole_stands_in_the_runners_output(helper, script, token, said):
     _, told = directed(helper, "Whole", script, **({"token": token} if token else {}))
     assert told.returncode != 0 and said in told.stdout
+
+
+def test_a_suspension_that_the_daemon_refuses_ends_the_test_as_a_whole(helper):
+    daemon, told = directed(helper, "Whole", [begin(0, WITHOUT), *run("setup")], beside={"suspend": (409, "the lane is not quiet")})
+    assert told.returncode != 0 and "the lane is not quiet" in told.stdout and daemon.posts[-1] == {"begun": 0}
 
 
 def test_an_execution_of_filibuster_run_says_what_runs_this(helper):
@@ -287,19 +299,22 @@ def pytest_of(folder, *words, **environment):
     return told
 
 
+COLLECTED = ["Whole", "Derived", "Misplaced", "Fresh", "Outside"]
+
+
 def test_pytest_collects_what_has_an_execute_block_and_shows_what_it_wrote(tmp_path):
     script = []
-    for _ in ("Whole", "Derived", "Misplaced", "Outside"):
+    for _ in COLLECTED:
         script += [begin(0, "same"), *run("assert_test"), end(0, "a text of the daemon"), begin(1, "same"), end(1), finish()]
     script += [begin(0, WITHOUT), *run("setup"), end(0), finish()]
     with FakeDaemon(script) as daemon:
         # The other plugin of Filibuster has an option of the same name, and leaves these tests alone.
         told = pytest_of(tmp_path, "-p", "filibuster_pytest", "-p", "filibuster_principled", "--filibuster=some.json", "-v", **daemon.environment)
     rows = re.findall(r"^test_shop\.py::Test(\S+?)(?:\[(.*)\])? (PASSED|FAILED|SKIPPED)", told.stdout, re.M)
-    assert rows == [row for name in ("Whole", "Derived", "Misplaced", "Outside")
+    assert rows == [row for name in COLLECTED
                     for row in ((name, "same", "FAILED"), (name, "same (2)", "PASSED"), (name, "", "PASSED"))] + [
         ("OfBases", WITHOUT, "PASSED"), ("OfBases", "", "PASSED"), ("Skipped", "", "SKIPPED")]
-    assert [post["hello"]["test"].split("::Test")[1] for post in daemon.posts if "hello" in post] == ["Whole", "Derived", "Misplaced", "Outside", "OfBases"]
+    assert [post["hello"]["test"].split("::Test")[1] for post in daemon.posts if "hello" in post] == [*COLLECTED, "OfBases"]
     assert daemon.ran("setup")[0]["message"] == "Skipped: not today" and not daemon.ran("setup")[0]["passed"]
     assert "Captured stdout call" in told.stdout and told.stdout.count("what was written") == 1, told.stdout
 
@@ -336,3 +351,53 @@ def test_the_headers_of_googletest_stand_beside_each_other(tmp_path):
     source.write_text('#include "filibuster_principled.h"\n#include "filibuster_gtest.h"\n#include "filibuster_predicates.h"\n')
     for compiler in filter(shutil.which, ("g++", "clang++-14")):
         subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{REPOSITORY}/cli/c", source], check=True, timeout=120)
+
+
+# The examples of the manual, with an order that costs what an order costs without faults.
+
+def example(language):
+    (text,) = re.findall(rf"^```{language}\n(.*?)^```", (REPOSITORY / "docs/principled-languages.md").read_text(), re.M | re.S)
+    return text
+
+
+def manual_python(folder):
+    (folder / "orders.py").write_text("class Order:\n    total = 9000\n\n\ndef place_order(session):\n    return Order()\n")
+    (folder / "test_purchase.py").write_text(example("python"))
+    return [PYTHON, "-m", "pytest", "-q", "-p", "filibuster_principled", "-p", "no:cacheprovider", "test_purchase.py"]
+
+
+def manual_java(folder):
+    if not shutil.which("javac") or not JUNIT_PLATFORM.exists():
+        pytest.skip(f"NOT TESTED HERE: there is no {JUNIT_PLATFORM} (the package junit5), or no JDK")
+    (folder / "Orders.java").write_text("class Orders {\n  static class Order {\n    long getTotal() {\n      return 9000;\n    }\n  }\n"
+                                        "  static Order placeOrder(String session) {\n    return new Order();\n  }\n}\n")
+    (folder / "PurchaseTest.java").write_text(example("java"))
+    subprocess.run(["javac", "-cp", JUNIT_PLATFORM, "-d", ".", REPOSITORY / "cli/java/FilibusterPrincipled.java", "Orders.java", "PurchaseTest.java"],
+                   cwd=folder, check=True, timeout=120)
+    return ["java", *QUICK, "-cp", f".:{JUNIT_PLATFORM}", "FilibusterPrincipled", "PurchaseTest"]
+
+
+def manual_cpp(folder):
+    (folder / "orders.h").write_text("struct Order {\n  int total = 0;\n};\ninline Order place_order(const char*) { return {9000}; }\n")
+    (folder / "purchase_test.cc").write_text(example("cpp"))
+    subprocess.run(["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{REPOSITORY}/cli/c", "purchase_test.cc", "-o", "purchase_test",
+                    "-lgtest_main", "-lgtest", "-lpthread"], cwd=folder, check=True, timeout=240)
+    return ["./purchase_test"]
+
+
+@pytest.mark.parametrize("manual", [manual_python, manual_java, manual_cpp])
+def test_the_examples_of_the_manual_are_the_same_test(manual, tmp_path):
+    daemon, told = typed(manual(tmp_path), tmp_path, [begin(0, WITHOUT), *ALL, closure("on_exception", 0), end(0), finish()])
+    assert told.returncode == 0 and all(post["ran"]["passed"] for post in daemon.posts if "ran" in post), daemon.posts
+    calls = [{name: value for name, value in call.items() if name != "at"} for post in daemon.posts if "ran" in post for call in post["ran"]["calls"]]
+    adjustment, update = "shop.PricingAdjustmentService/GetAdjustment", "shop.CartService/UpdateCart"
+    assert [call["stub"]["answer"]["message"] for call in calls[:4]] == [
+        {"user_id": "ann"}, {"cart_id": "c1", "merchant_id": "bob", "total": 10000}, {"percent": 10}, {"cart_id": "c1", "merchant_id": "bob", "total": 9000}]
+    assert calls[2]["stub"]["fields"] == {"/code": "FIRST-TIME"}
+    assert [(call["api"], call.get("message"), call.get("specification")) for call in calls[4:9]] == [
+        ("assert_fault_throws", "the purchase could not be completed, try again: no user", None),
+        ("assert_fault_throws", "the purchase could not be completed, try again: no cart", None),
+        ("assert_on_exception", None, 0), ("assert_on_fault", None, 1), ("assert_on_fault", None, 2)]
+    assert calls[9:13] == [{"api": "verify_that", "key": {"grpc": rpc}, "times": 1} for rpc in (USER, CART, adjustment, update)]
+    assert calls[13:] == [{"api": "read_only_rpc", "key": {"grpc": CART}}, {"api": "read_only_rpc", "key": {"grpc": adjustment}},
+                          {"api": "side_effecting_rpc", "key": {"grpc": update}, "times": 0}]

@@ -81,6 +81,20 @@ public class Shop {
     }
   }
 
+  static class Fresh extends FilibusterPrincipled {
+    int executed;
+
+    @Override
+    public void executeTestBlock() {
+      ++executed;
+    }
+
+    @Override
+    public void assertTestBlock() {
+      assertEquals(1, executed);
+    }
+  }
+
   static class Outside extends FilibusterPrincipled {
     @Override
     public void executeTestBlock() {}

@@ -70,6 +70,12 @@ class Misplaced : public Whole {
   }
 };
 
+class Fresh : public filibuster::PrincipledTest {
+  void execute_block() override { ++executed_; }
+  void assert_test_block() override { EXPECT_EQ(executed_, 1); }
+  int executed_ = 0;
+};
+
 class Outside : public filibuster::PrincipledTest {
   void execute_block() override {}
   void teardown_block() override { Outside().verify_that(kUser, 1); }  // nobody runs that instance
@@ -80,4 +86,5 @@ class Outside : public filibuster::PrincipledTest {
 FILIBUSTER_PRINCIPLED(Whole)  // HERE: the test
 FILIBUSTER_PRINCIPLED(Derived)
 FILIBUSTER_PRINCIPLED(Misplaced)
+FILIBUSTER_PRINCIPLED(Fresh)
 FILIBUSTER_PRINCIPLED(Outside)

@@ -68,6 +68,16 @@ class TestMisplaced(TestWhole):
         self.side_effecting_rpc(USER, 1)
 
 
+class TestFresh(PrincipledTest):
+    executed = 0
+
+    def execute_block(self):
+        self.executed += 1
+
+    def assert_test_block(self):
+        assert self.executed == 1
+
+
 class TestOutside(PrincipledTest):
     kept = []
 
