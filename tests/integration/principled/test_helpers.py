@@ -22,7 +22,7 @@ ALL = run("setup", "stub", "failure", "execute", "assert_test", "assert_stubs", 
 
 
 def example(language):
-    """The test of the manual, which calls an order service that Orders of each helper is."""
+    """The test of the manual, which calls the order service of each helper's folder."""
     (text,) = re.findall(rf"^```{language}\n(.*?)^```", (REPOSITORY / "docs/principled-languages.md").read_text(), re.M | re.S)
     return text
 
@@ -37,10 +37,10 @@ class Python:
         (folder / "orders.py").write_text("class Order:\n    total = 9000\n\n\ndef place_order(session):\n    return Order()\n")
         (folder / "test_purchase.py").write_text(example("python"))
 
-    def command(self, name):
-        """Of a test of the program, or of that of the manual (None)."""
+    def command(self, *names):
+        """Of tests of the program, or of that of the manual (none)."""
         return [PYTHON, "-m", "pytest", "-p", "filibuster_principled", "-p", "no:cacheprovider", "-v", "--junit-xml=out.xml",
-                self.test.format(name) if name else "test_purchase.py"]
+                *(map(self.test.format, names) if names else ["test_purchase.py"])]
 
     def environment(self):
         return {"PYTHONPATH": f"{REPOSITORY}/cli/python"}
@@ -57,8 +57,8 @@ class Python:
         (line,) = [number for number, line in enumerate((PROGRAMS / self.source).read_text().splitlines(), 1) if line.endswith("HERE: " + text)]
         return line
 
-    def run(self, name, environment):
-        process = subprocess.run(self.command(name), cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+    def run(self, names, environment):
+        process = subprocess.run(self.command(*names), cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
                                  env={**os.environ, **self.environment(), **environment})
         print(process.stdout)
         return process
@@ -78,9 +78,10 @@ class Java(Python):
         subprocess.run(["javac", "-Xlint:all", "-Werror", "--release", "8", "-Xlint:-options", "-cp", JUNIT_PLATFORM, "-d", "build/classes",
                         REPOSITORY / "cli/java/FilibusterPrincipled.java", "Shop.java", "Orders.java", "PurchaseTest.java"], cwd=folder, check=True, timeout=120)
 
-    def command(self, name):
+    def command(self, *names):
         return ["java", *QUICK, "-jar", JUNIT_PLATFORM, "--class-path=build/classes", "--disable-banner", "--disable-ansi-colors",
-                "--details=tree", "--details-theme=ascii", "--include-engine=junit-jupiter", "-c", self.test.format(name) if name else "PurchaseTest"]
+                "--details=tree", "--details-theme=ascii", "--include-engine=junit-jupiter",
+                *(f"--select-class={name}" for name in map(self.test.format, names))] + ([] if names else ["--select-class=PurchaseTest"])
 
     def environment(self):
         return {}
@@ -102,8 +103,8 @@ class Cpp(Java):
         subprocess.run(["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{REPOSITORY}/cli/c", "all.cc", "-o", "shop_test",
                         "-lgtest_main", "-lgtest", "-lpthread"], cwd=folder, check=True, timeout=240)
 
-    def command(self, name):
-        return ["./shop_test", f"--gtest_filter={self.test.format(name or 'Purchase')}"]
+    def command(self, *names):
+        return ["./shop_test", "--gtest_filter=" + ":".join(map(self.test.format, names or ["Purchase"]))]
 
     def listed(self, output):
         return [(name, what.upper()) for what, name in re.findall(r"^\[ +(passed|failed) \] \w+\.principled\[(.*)\]$", output, re.M)]
@@ -120,13 +121,38 @@ def helper(request, tmp_path_factory):
     return _made[request.param]
 
 
-def directed(helper, name, script, **arguments):
+def directed(helper, names, script, **arguments):
     with FakeDaemon(script, **arguments) as daemon:
-        return daemon, helper.run(name, daemon.environment)
+        return daemon, helper.run(names, daemon.environment)
+
+
+# Tests that one process of the runner runs, one after the other, and what the daemon says to each.
+TOGETHER = {
+    "Derived": [begin(0, WITHOUT), *ALL, end(0), begin(1, WITHOUT), end(1), finish()],
+    "Misplaced": [begin(0, WITHOUT), *run("setup"), end(0), finish()],
+    "Fresh": [step for number in (0, 1) for step in (begin(number, "one"), *run("execute", "assert_test"), end(number))] + [finish()],
+    "Outside": [begin(0, WITHOUT), *run("execute", "teardown"), end(0), finish()]}
+_together = {}
+
+
+@pytest.fixture
+def together(helper):
+    """The results of the blocks of each, by name."""
+    if helper not in _together:
+        daemon, told = directed(helper, TOGETHER, [step for script in TOGETHER.values() for step in script])
+        posts = {}
+        for post in daemon.posts:
+            if "hello" in post:
+                posts[post["hello"]["test"]] = []
+            elif "ran" in post:
+                posts[next(reversed(posts))].append(post["ran"])
+        assert list(posts) == [helper.test.format(name) for name in TOGETHER], told.stdout
+        _together[helper] = dict(zip(TOGETHER, posts.values())), told
+    return _together[helper]
 
 
 def test_blocks_run_as_the_daemon_says_and_tell_what_they_called(helper):
-    daemon, told = directed(helper, "Whole", [
+    daemon, told = directed(helper, ["Whole"], [
         begin(0, WITHOUT), *ALL, end(0), {"do": "wait"}, begin(1, GET_USER), *run("setup", "stub", "failure", "execute"),
         closure("on_exception", 1), closure("on_fault", 0), *run("teardown"), end(1, "nobody said what happens\nremedy: say it"), finish()])
     hello = daemon.posts[0]["hello"]
@@ -172,35 +198,33 @@ def test_blocks_run_as_the_daemon_says_and_tell_what_they_called(helper):
     assert told.returncode != 0 and "remedy: say it" in told.stdout
 
 
-def test_a_block_that_fails_tells_why_and_where(helper):
+def test_a_block_that_fails_tells_why_and_where(helper, together):
     """The block is inherited but for its end, which fails in a function of the base."""
-    daemon, told = directed(helper, "Derived", [begin(0, WITHOUT), *ALL, end(0), begin(1, WITHOUT), end(1), finish()])
-    (failed,) = [post["ran"] for post in daemon.posts if "ran" in post and not post["ran"]["passed"]]
+    ran, told = together[0]["Derived"], together[1]
+    (failed,) = [result for result in ran if not result["passed"]]
     assert failed["block"] == "assert_test" and helper.expected in failed["message"]
     assert failed["at"].endswith(f"{helper.source}:{helper.line('it fails')}") and os.path.isabs(failed["at"])
     assert helper.expected in failed["trace"] and helper.source in failed["trace"] and not re.search("filibuster_?principled", failed["trace"], re.I)
-    assert [post["ran"]["block"] for post in daemon.posts if "ran" in post] == [instruction["block"] for instruction in ALL]
-    assert [what for _, what in helper.listed(told.stdout)][:2] == ["PASSED"] * 2 and told.returncode == 0, told.stdout  # the daemon says what it means
+    assert [result["block"] for result in ran] == [instruction["block"] for instruction in ALL]
+    assert told.returncode == 0, told.stdout  # the daemon says what it means
 
 
-def test_calls_in_the_wrong_block_are_sent(helper):
-    daemon, told = directed(helper, "Misplaced", [begin(0, WITHOUT), *run("setup"), end(0), finish()])
-    assert [call["api"] for call in daemon.ran("setup")[0]["calls"]] == [
+def test_calls_in_the_wrong_block_are_sent(together):
+    (setup,) = together[0]["Misplaced"]
+    assert [call["api"] for call in setup["calls"]] == [
         "stub_for", "verify_that", "assert_fault_throws", "assert_fault_propagates", "assert_fault_has_no_impact", "assert_on_fault",
         "assert_on_exception", "read_only_rpc", "side_effecting_rpc"]
-    assert daemon.ran("setup")[0]["passed"] and daemon.ran("setup")[0]["calls"][1]["times"] == -1 and told.returncode == 0
+    assert setup["passed"] and setup["calls"][1]["times"] == -1
 
 
-def test_each_execution_has_an_instance_of_its_own(helper):
-    daemon, _ = directed(helper, "Fresh", [step for number in (0, 1) for step in (begin(number, "one"), *run("execute", "assert_test"), end(number))]
-                         + [finish()])
-    assert [ran["passed"] for ran in daemon.ran("assert_test")] == [True, True]
+def test_each_execution_has_an_instance_of_its_own(together):
+    assert [ran["passed"] for ran in together[0]["Fresh"]] == [True] * 4
 
 
-def test_a_call_outside_of_every_block_is_refused(helper):
-    daemon, _ = directed(helper, "Outside", [begin(0, WITHOUT), *run("execute", "teardown"), end(0), finish()])
-    assert not daemon.ran("teardown")[0]["passed"]
-    assert re.search(r"verify_?[tT]hat\(\) was called outside of every block", daemon.ran("teardown")[0]["message"])
+def test_a_call_outside_of_every_block_is_refused(together):
+    execute, teardown = together[0]["Outside"]
+    assert execute["passed"] and not teardown["passed"]
+    assert re.search(r"verify_?[tT]hat\(\) was called outside of every block", teardown["message"])
 
 
 @pytest.mark.parametrize("script, token, said", [
@@ -210,35 +234,35 @@ def test_a_call_outside_of_every_block_is_refused(helper):
     ([{"do": "dance"}], None, "different versions"),
     ([begin(0, WITHOUT), *run("execute"), end(0), finish("a specification never matched")], None, "a specification never matched")])
 def test_what_ends_the_test_as_a_whole_stands_in_the_runners_output(helper, script, token, said):
-    _, told = directed(helper, "Whole", script, **({"token": token} if token else {}))
+    _, told = directed(helper, ["Whole"], script, **({"token": token} if token else {}))
     assert told.returncode != 0 and said in told.stdout
 
 
 def test_a_suspension_that_the_daemon_refuses_ends_the_test_as_a_whole(helper):
-    daemon, told = directed(helper, "Whole", [begin(0, WITHOUT), *run("setup")], beside={"suspend": (409, "the lane is not quiet")})
+    daemon, told = directed(helper, ["Whole"], [begin(0, WITHOUT), *run("setup")], beside={"suspend": (409, "the lane is not quiet")})
     assert told.returncode != 0 and "the lane is not quiet" in told.stdout and daemon.posts[-1] == {"begun": 0}
 
 
 def test_an_execution_of_filibuster_run_says_what_runs_this(helper):
-    told = helper.run("Whole", {"FILIBUSTER_URL": "http://127.0.0.1:9"})
+    told = helper.run(["Whole"], {"FILIBUSTER_URL": "http://127.0.0.1:9"})
     assert told.returncode != 0 and "`filibuster principled`" in told.stdout
 
 
 # ---- started plainly ----
 
-def plainly(helper, tmp_path, name, lines, last="exit 0"):
+def plainly(helper, tmp_path, lines, last="exit 0"):
     """What the runner said, and the words with which it started a command `filibuster` that prints these lines."""
     program = tmp_path / "filibuster"
     program.write_text("#!/bin/sh\nfor word; do echo \"$word\"; done > " + str(tmp_path / "words") + "\ncat <<'END'\n"
                        + "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + f"\nEND\n{last}\n")
     program.chmod(0o755)
     (helper.folder / "filibuster.json").write_text("{}")
-    told = helper.run(name, {"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    told = helper.run(["Whole"], {"PATH": f"{tmp_path}:{os.environ['PATH']}"})
     return told, (tmp_path / "words").read_text().splitlines()
 
 
 def test_a_test_that_is_started_plainly_starts_filibuster(helper, tmp_path):
-    told, words = plainly(helper, tmp_path, "Whole", [begin(0, WITHOUT), end(0), begin(1, GET_USER), end(1, "nobody said\nremedy: say it"), finish()])
+    told, words = plainly(helper, tmp_path, [begin(0, WITHOUT), end(0), begin(1, GET_USER), end(1, "nobody said\nremedy: say it"), finish()])
     assert helper.listed(told.stdout)[:2] == [(WITHOUT, "PASSED"), (GET_USER, "FAILED")], told.stdout
     assert "remedy: say it" in told.stdout and told.returncode != 0
     assert words[0] == "principled" and "--in-runner" in words[:words.index("--")]
@@ -252,12 +276,12 @@ def test_a_test_that_is_started_plainly_starts_filibuster(helper, tmp_path):
 
 
 def test_a_session_that_ends_too_early_is_shown(helper, tmp_path):
-    told, _ = plainly(helper, tmp_path, "Whole", [begin(0, WITHOUT)], "echo 'filibuster: the service cart did not start' >&2; exit 4")
+    told, _ = plainly(helper, tmp_path, [begin(0, WITHOUT)], "echo 'filibuster: the service cart did not start' >&2; exit 4")
     assert told.returncode != 0 and "the service cart did not start" in told.stdout and "exit status 4" in told.stdout
 
 
 def test_what_finish_says_fails_a_test_that_was_started_plainly(helper, tmp_path):
-    told, _ = plainly(helper, tmp_path, "Whole", [begin(0, WITHOUT), end(0), finish("a specification never matched")])
+    told, _ = plainly(helper, tmp_path, [begin(0, WITHOUT), end(0), finish("a specification never matched")])
     assert told.returncode != 0 and "a specification never matched" in told.stdout and helper.listed(told.stdout)[0] == (WITHOUT, "PASSED")
 
 
@@ -371,7 +395,7 @@ def test_the_headers_of_googletest_stand_beside_each_other(tmp_path):
 
 
 def test_the_examples_of_the_manual_are_the_same_test(helper):
-    daemon, told = directed(helper, None, [begin(0, WITHOUT), *ALL, closure("on_exception", 0), end(0), finish()])
+    daemon, told = directed(helper, [], [begin(0, WITHOUT), *ALL, closure("on_exception", 0), end(0), finish()])
     assert told.returncode == 0 and all(post["ran"]["passed"] for post in daemon.posts if "ran" in post), daemon.posts
     calls = [{name: value for name, value in call.items() if name != "at"} for post in daemon.posts if "ran" in post for call in post["ran"]["calls"]]
     adjustment, update = "shop.PricingAdjustmentService/GetAdjustment", "shop.CartService/UpdateCart"
