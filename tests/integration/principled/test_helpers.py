@@ -239,7 +239,8 @@ def test_what_ends_the_test_as_a_whole_stands_in_the_runners_output(helper, scri
 
 
 def test_a_suspension_that_the_daemon_refuses_ends_the_test_as_a_whole(helper):
-    daemon, told = directed(helper, ["Whole"], [begin(0, WITHOUT), *run("setup")], beside={"suspend": (409, "the lane is not quiet")})
+    """Also where the test catches what is thrown."""
+    daemon, told = directed(helper, ["Swallows"], [begin(0, WITHOUT), *run("setup")], beside={"suspend": (409, "the lane is not quiet")})
     assert told.returncode != 0 and "the lane is not quiet" in told.stdout and daemon.posts[-1] == {"begun": 0}
 
 
@@ -340,7 +341,7 @@ def pytest_of(folder, *words, **environment):
     return told
 
 
-COLLECTED = ["Whole", "Derived", "Misplaced", "Fresh", "Outside"]
+COLLECTED = ["Whole", "Derived", "Misplaced", "Swallows", "Fresh", "Outside"]
 
 
 def test_pytest_collects_what_has_an_execute_block_and_shows_what_it_wrote(tmp_path):

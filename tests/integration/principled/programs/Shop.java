@@ -81,6 +81,17 @@ public class Shop {
     }
   }
 
+  static class Swallows extends Whole {
+    @Override
+    public void setupBlock() {
+      try {
+        withoutFaults(() -> {});
+      } catch (Throwable error) {
+        return; // what the daemon refused must not be lost
+      }
+    }
+  }
+
   static class Fresh extends FilibusterPrincipled {
     int executed;
 

@@ -70,6 +70,16 @@ class Misplaced : public Whole {
   }
 };
 
+class Swallows : public Whole {
+  void setup_block() override {
+    try {
+      without_faults([] {});
+    } catch (...) {
+      return;  // what the daemon refused must not be lost
+    }
+  }
+};
+
 class Fresh : public filibuster::PrincipledTest {
   void execute_block() override { ++executed_; }
   void assert_test_block() override { EXPECT_EQ(executed_, 1); }
@@ -86,5 +96,6 @@ class Outside : public filibuster::PrincipledTest {
 FILIBUSTER_PRINCIPLED(Whole)  // HERE: the test
 FILIBUSTER_PRINCIPLED(Derived)
 FILIBUSTER_PRINCIPLED(Misplaced)
+FILIBUSTER_PRINCIPLED(Swallows)
 FILIBUSTER_PRINCIPLED(Fresh)
 FILIBUSTER_PRINCIPLED(Outside)

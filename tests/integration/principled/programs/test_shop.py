@@ -68,6 +68,15 @@ class TestMisplaced(TestWhole):
         self.side_effecting_rpc(USER, 1)
 
 
+class TestSwallows(TestWhole):
+    def setup_block(self):
+        try:
+            with self.without_faults():
+                pass
+        except Exception:
+            pass  # what the daemon refused must not be lost
+
+
 class TestFresh(PrincipledTest):
     executed = 0
 
