@@ -33,7 +33,7 @@ class Python:
 
     def __init__(self, folder):
         self.folder = folder
-        shutil.copy(PROGRAMS / "test_shop.py", folder)
+        shutil.copy(PROGRAMS / "shop.py", folder / "test_shop.py")
         (folder / "orders.py").write_text("class Order:\n    total = 9000\n\n\ndef place_order(session):\n    return Order()\n")
         (folder / "test_purchase.py").write_text(example("python"))
 
@@ -54,7 +54,7 @@ class Python:
 
     def line(self, text):
         """The line of the program that is marked so."""
-        (line,) = [number for number, line in enumerate((PROGRAMS / self.source).read_text().splitlines(), 1) if line.endswith("HERE: " + text)]
+        (line,) = [number for number, line in enumerate((self.folder / self.source).read_text().splitlines(), 1) if line.endswith("HERE: " + text)]
         return line
 
     def run(self, names, environment):
@@ -292,7 +292,7 @@ JARS = ["grpc-api", "grpc-context", "protobuf", "guava", "protobuf-util", "gson"
 
 
 def typed_python(folder, unused):
-    shutil.copy(PROGRAMS / "test_typed.py", folder)
+    shutil.copy(PROGRAMS / "typed.py", folder / "test_typed.py")
     return [PYTHON, "-m", "pytest", "-q", "-p", "filibuster_principled", "-p", "no:cacheprovider", "test_typed.py"]
 
 
@@ -334,7 +334,7 @@ def test_a_message_without_the_library_that_makes_it_json_says_what_to_add(tmp_p
 
 
 def pytest_of(folder, *words, **environment):
-    shutil.copy(PROGRAMS / "test_shop.py", folder)
+    shutil.copy(PROGRAMS / "shop.py", folder / "test_shop.py")
     told = subprocess.run([PYTHON, "-m", "pytest", "-p", "no:cacheprovider", *words], cwd=folder, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=60, env={**os.environ, "PYTHONPATH": f"{REPOSITORY}/cli/python", **environment})
     print(told.stdout)

@@ -1,4 +1,4 @@
-// What test_helpers.py runs: the same blocks as test_shop.py and shop.cc.
+// What test_helpers.py runs: the same blocks as shop.py and shop.cc.
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.Arrays;

@@ -1,4 +1,4 @@
-// Objects of grpc and protobuf where texts and JSON are taken; as test_typed.py.
+// Objects of grpc and protobuf where texts and JSON are taken; as typed.py.
 import com.google.protobuf.Struct;
 import com.google.protobuf.Value;
 import io.grpc.MethodDescriptor;

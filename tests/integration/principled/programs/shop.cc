@@ -1,4 +1,4 @@
-// What test_helpers.py runs: the same blocks as test_shop.py and Shop.java.
+// What test_helpers.py runs: the same blocks as shop.py and Shop.java.
 #include "filibuster_principled.h"
 
 namespace {
