@@ -44,15 +44,12 @@ void BlockChannel::note(const Json& said) {
   const Json& value = said.at(is_group ? "group" : "suspend");
   const bool begins = is_group ? value.is_string() : value == Json(true);
   const std::lock_guard lock(mutex_);
-  if (begins) {
-    intervals_.push_back({now_ns(), 0, is_group ? value.get<std::string>() : ""});
-    return;
+  const uint64_t now = now_ns();
+  // A group within a group ends where the outer one is named again.
+  for (Interval& each : intervals_) {
+    if (each.end_ns == 0 && each.group.empty() != is_group) each.end_ns = now;
   }
-  for (auto it = intervals_.rbegin(); it != intervals_.rend(); ++it) {
-    if (it->end_ns != 0 || it->group.empty() == is_group) continue;
-    it->end_ns = now_ns();
-    return;
-  }
+  if (begins) intervals_.push_back({now, 0, is_group ? value.get<std::string>() : ""});
 }
 
 Result<Json> BlockChannel::post(const Json& said, std::chrono::milliseconds wait) {

@@ -57,6 +57,16 @@ std::optional<std::string> words_of(const Json& key) {
   return std::nullopt;
 }
 
+std::string indented(const std::string& lines, const char* by) {
+  std::string out;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = std::min(lines.find('\n', at), lines.size());
+    out += by + lines.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
 std::string raw_cpp(const std::string& json) {
   return "R\"(" + json + ")\"";
 }
@@ -121,25 +131,46 @@ std::string Snippets::code_text(const std::string& code) const {
   return is_number(code) ? code : text(code);
 }
 
+// A statement of this name in the idiom of the language.
+std::string Snippets::call(std::string_view name, const std::string& arguments) const {
+  std::string out = form_ == "pytest" ? "self." : "";
+  for (size_t i = 0; i < name.size(); ++i) {
+    const bool is_hump = form_ == "junit" && name[i] == '_' && i + 1 < name.size();
+    out += is_hump ? static_cast<char>(name[++i] - 'a' + 'A') : name[i];
+  }
+  return out + "(" + arguments + (form_ == "pytest" ? ")" : ");");
+}
+
+// A block of Java or C++ with these lines.
+std::string Snippets::block(const std::string& lines) const {
+  return form_ == "junit" ? "() -> {\n" + indented(lines, "    ") + "}"
+                          : "[this] {\n" + indented(lines, "  ") + "}";
+}
+
 std::string Snippets::key_text(const Json& key) const {
   const auto words = words_of(key);
-  if (form_ == "json") return words ? text(*words) : one_line(key);
+  if (words) return text(*words);
+  if (form_ == "json") return one_line(key);
   if (form_ == "pytest") {
-    if (words) return text(*words);
     std::string out;
     for (const auto& [name, value] : key.items())
       out += (out.empty() ? "" : ", ") + name + "=" + python(value);
     return "key(" + out + ")";
   }
-  std::string method = key.value("grpc", "");
-  if (method.empty()) method = key.value("method", "") + " " + key.value("path", "");
-  std::string out = "rpc(" + text(method) + ")";
-  if (key.contains("request"))
-    out += ".request(" +
-           (form_ == "gtest" ? raw_cpp(key["request"].dump()) : text(key["request"].dump())) + ")";
-  if (key.contains("fields"))
-    out += ".fields(" +
-           (form_ == "gtest" ? raw_cpp(key["fields"].dump()) : text(key["fields"].dump())) + ")";
+  const bool is_java = form_ == "junit";
+  const auto json_text = [&](const Json& json) {
+    return is_java ? text(json.dump()) : raw_cpp(json.dump());
+  };
+  const std::string path = key.value("path", "");
+  std::string out = "rpc(" + text(key.value("grpc", key.value("method", "") + " " + path)) + ")";
+  if (is_java && !key.contains("grpc"))
+    out = "http(" + text(key.value("method", "")) + ", " + text(path) + ")";
+  if (key.contains("request")) out += ".request(" + json_text(key["request"]) + ")";
+  if (key.contains("fields") && !is_java) out += ".fields(" + json_text(key["fields"]) + ")";
+  if (key.contains("fields") && is_java) {
+    for (const auto& [pointer, value] : key["fields"].items())
+      out += ".field(" + text(pointer) + ", " + one_line(value) + ")";
+  }
   if (key.contains("fault")) out += ".fault(" + text(key["fault"].get<std::string>()) + ")";
   return out;
 }
@@ -158,30 +189,24 @@ std::string Snippets::throws(const std::vector<Json>& keys, const std::string& c
   if (form_ == "json")
     return "{\"on\": " + keys_text(keys) + ", \"throws\": " + code_text(code) +
            (message.empty() ? "" : ", \"message\": " + text(message)) + "}";
-  if (form_ == "pytest") return "self.assert_fault_throws(" + keys_text(keys) + ", " + values + ")";
-  return "assertFaultThrows(" + keys_text(keys) + ", " + values + ");";
+  return call("assert_fault_throws", keys_text(keys) + ", " + values);
 }
 
 std::string Snippets::propagates(const Json& key) const {
   if (form_ == "json") return "{\"on\": " + key_text(key) + ", \"propagates\": true}";
-  if (form_ == "pytest") return "self.assert_fault_propagates(" + key_text(key) + ")";
-  return "assertFaultPropagates(" + key_text(key) + ");";
+  return call("assert_fault_propagates", key_text(key));
 }
 
 std::string Snippets::no_impact(const Json& key) const {
   if (form_ == "json") return "{\"on\": " + key_text(key) + ", \"no_impact\": true}";
-  if (form_ == "pytest") return "self.assert_fault_has_no_impact(" + key_text(key) + ")";
-  return "assertFaultHasNoImpact(" + key_text(key) + ");";
+  return call("assert_fault_has_no_impact", key_text(key));
 }
 
 std::string Snippets::on_fault(const std::vector<Json>& keys) const {
   if (form_ == "json")
     return "{\"on\": " + keys_text(keys) + ", \"assert\": \"COMMAND that checks what holds now\"}";
-  if (form_ == "pytest")
-    return "self.assert_on_fault(" + keys_text(keys) + ", self.what_holds_now)";
-  if (form_ == "junit")
-    return "assertOnFault(" + keys_text(keys) + ", () -> {\n    // what holds now\n});";
-  return "assertOnFault(" + keys_text(keys) + ", [&] {\n  // what holds now\n});";
+  if (form_ == "pytest") return call("assert_on_fault", keys_text(keys) + ", self.what_holds_now");
+  return call("assert_on_fault", keys_text(keys) + ", " + block("// what holds now\n"));
 }
 
 std::string Snippets::again(const CountSnippet& count) const {
@@ -190,9 +215,7 @@ std::string Snippets::again(const CountSnippet& count) const {
   if (form_ == "json")
     return count.times ? "{\"on\": " + key + ", \"times\": " + std::to_string(*count.times) + "}"
                        : key;
-  if (form_ == "pytest")
-    return (count.times ? "self.side_effecting_rpc(" : "self.read_only_rpc(") + key + number + ")";
-  return (count.times ? "sideEffectingRpc(" : "readOnlyRpc(") + key + number + ");";
+  return call(count.times ? "side_effecting_rpc" : "read_only_rpc", key + number);
 }
 
 std::string Snippets::on_exception(const std::string& code,
@@ -208,27 +231,24 @@ std::string Snippets::on_exception(const std::string& code,
            (read_only.empty() ? "" : ",\n \"read_only\": [" + read_only + "]") +
            (side_effecting.empty() ? "" : ",\n \"side_effecting\": [" + side_effecting + "]") + "}";
   }
-  const std::string indent = form_ == "gtest" ? "  " : "    ";
   std::string lines;
-  for (const CountSnippet& count : counts) lines += indent + again(count) + "\n";
+  for (const CountSnippet& count : counts) lines += again(count) + "\n";
   if (form_ == "pytest") {
     std::string name = code;
     std::transform(name.begin(), name.end(), name.begin(), [](char c) {
       return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
-    return "self.assert_on_exception(" + code_text(code) + ", self.on_" + name + ")\n\ndef on_" +
-           name + "(self):\n    # what holds whenever this comes\n" + lines;
+    return call("assert_on_exception", code_text(code) + ", self.on_" + name) + "\n\ndef on_" +
+           name + "(self):\n" + indented("# what holds whenever this comes\n" + lines, "    ");
   }
-  const std::string comment = indent + "// what holds whenever this comes\n";
-  const std::string opening = form_ == "junit" ? "() -> {\n" : "[&] {\n";
-  return "assertOnException(" + code_text(code) + ", " + opening + comment + lines + "});";
+  return call("assert_on_exception",
+              code_text(code) + ", " + block("// what holds whenever this comes\n" + lines));
 }
 
 std::string Snippets::verify(const Json& key, uint64_t times) const {
   const std::string number = std::to_string(times);
   if (form_ == "json") return "{\"on\": " + key_text(key) + ", \"times\": " + number + "}";
-  if (form_ == "pytest") return "self.verify_that(" + key_text(key) + ", " + number + ")";
-  return "verifyThat(" + key_text(key) + ", " + number + ");";
+  return call("verify_that", key_text(key) + ", " + number);
 }
 
 std::string Snippets::stub(const std::string& service, const Json& key) const {
@@ -240,11 +260,9 @@ std::string Snippets::stub(const std::string& service, const Json& key) const {
   if (form_ == "pytest") {
     std::string conditions;
     for (const auto& [name, value] : key.items()) conditions += ", " + name + "=" + python(value);
-    return "self.stub_for(" + text(service) + conditions + ", answer={})";
+    return call("stub_for", text(service) + conditions + ", answer={}");
   }
-  const std::string end =
-      form_ == "junit" ? ", answer().message(\"{}\"));" : ", answer().message(\"{}\"));";
-  return "stubFor(" + text(service) + ", " + key_text(key) + end;
+  return call("stub_for", text(service) + ", " + key_text(key) + ", answer().message(\"{}\")");
 }
 
 }  // namespace filibuster::principled

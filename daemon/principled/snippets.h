@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/principled/counts.h"
@@ -44,6 +45,8 @@ class Snippets {
   std::string stub(const std::string& service, const nlohmann::json& key) const;
 
  private:
+  std::string call(std::string_view name, const std::string& arguments) const;
+  std::string block(const std::string& lines) const;
   std::string key_text(const nlohmann::json& key) const;
   std::string keys_text(const std::vector<nlohmann::json>& keys) const;
   std::string text(const std::string& value) const;  // a literal of the language

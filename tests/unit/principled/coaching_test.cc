@@ -83,7 +83,7 @@ TEST(Coaching, PropagationIsOfferedWhereEachFaultReachesTheCaller) {
   const auto texts = offered(DiagnosticKind::kThrownUnspecified,
                              context("junit", first, {{one, first}, {other, second}}), {one});
   ASSERT_FALSE(texts.empty());
-  EXPECT_EQ(texts.back(), "assertFaultPropagates(rpc(\"s.S/Price\"));");
+  EXPECT_EQ(texts.back(), "assertFaultPropagates(\"s.S/Price\");");
 }
 
 TEST(Coaching, NoImpactIsOfferedOnlyWhereTheAssertionsHold) {
@@ -91,10 +91,10 @@ TEST(Coaching, NoImpactIsOfferedOnlyWhereTheAssertionsHold) {
   CoachContext holds = context("gtest", {}, {{one, {}, true}});
   holds.assertions_hold = true;
   EXPECT_EQ(offered(DiagnosticKind::kFaultUnspecified, holds, {one}).front(),
-            "assertFaultHasNoImpact(rpc(\"s.S/Price\"));");
+            "assert_fault_has_no_impact(\"s.S/Price\");");
   for (const std::string& text :
        offered(DiagnosticKind::kFaultUnspecified, context("gtest", {}, {{one, {}, false}}), {one}))
-    EXPECT_EQ(text.find("NoImpact"), text.npos) << text;
+    EXPECT_EQ(text.find("no_impact"), text.npos) << text;
 }
 
 TEST(Coaching, SeveralFaultsGetOneStatement) {
