@@ -176,6 +176,7 @@ class Follower {
       return;
     }
     if (string_member(event, "type") == "calls") return show_calls(event);
+    if (string_member(event, "type") == "principled") return show_principled(event);
     Json shown = event;
     for (const char* key : {"text", "summary", "headline", "detail"}) {
       if (shown.contains(key)) shown[key] = without_controls(string_member(event, key));
@@ -185,6 +186,13 @@ class Follower {
     put(stderr, out.progress);
     if (!options_.document)
       put(stdout, on_terminal(out.result, terminal_columns(1), takes_color(1)));
+  }
+
+  void show_principled(const Json& event) {
+    if (options_.quiet || string_member(event, "do") != "end") return;
+    const std::string kind = string_member(event, "kind");
+    say(without_controls(string_member(event, "name") + ": " +
+                         (kind.empty() ? "as stated" : kind)));
   }
 
   // What begins and ends, as the program of the test was told; warnings and errors go to stderr.
