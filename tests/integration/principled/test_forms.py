@@ -1,0 +1,75 @@
+"""The same structured test in each language, with a real session: what it does not state is named in its language, and what it states is
+compared. Started plainly, it starts the session itself."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import jsonschema
+import pytest
+
+from conftest import BUILD, PYTHON, REPOSITORY
+from small_apps import config, relay, url
+
+JUNIT_PLATFORM = pathlib.Path("/usr/share/java/junit-platform-console-standalone.jar")
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+SCHEMA = jsonschema.Draft7Validator(json.loads((REPOSITORY / "docs/schema/principled.schema.json").read_text()))
+FRONT = {"FRONT": "http://127.0.0.1:${port:front}"}
+
+
+def python(folder):
+    shutil.copy(PROGRAMS / "front.py", folder / "test_front.py")
+    return [PYTHON, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "filibuster_principled", "test_front.py"]
+
+
+def java(folder):
+    if not shutil.which("javac") or not JUNIT_PLATFORM.exists():
+        pytest.skip(f"NOT TESTED HERE: there is no {JUNIT_PLATFORM} (the package junit5), or no JDK")
+    subprocess.run(["javac", "--release", "8", "-Xlint:-options", "-cp", JUNIT_PLATFORM, "-d", folder / "classes",
+                    REPOSITORY / "cli/java/FilibusterPrincipled.java", PROGRAMS / "Front.java"], check=True, timeout=120)
+    return ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", f"classes:{JUNIT_PLATFORM}",
+            "org.junit.platform.console.ConsoleLauncher", "--disable-banner", "-c", "Front"]
+
+
+def cpp(folder):
+    subprocess.run(["g++", "-std=c++17", "-O0", f"-I{REPOSITORY}", f"-I{REPOSITORY}/cli/c", PROGRAMS / "front.cc", "-o", folder / "front",
+                    "-lgtest", "-lgtest_main", "-lpthread"], check=True, timeout=120)
+    return ["./front"]
+
+
+FORMS = {"pytest": (python, 'self.assert_fault_throws("GET /", 503'), "junit": (java, 'assertFaultThrows("GET /", 503'),
+         "gtest": (cpp, 'assert_fault_throws("GET /", 503')}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_test_states_what_it_says(project, form):
+    make, snippet = FORMS[form]
+    command = make(project.directory)
+    environment = {**FRONT, "PYTHONPATH": f"{REPOSITORY}/cli/python"}
+    test = {"name": "front", "principled": True, "command": command, "env": environment}
+    faults = [{"on": {"caller": "front"}, "inject": ["status:503"]}]
+    project.write("filibuster.json", config([{"name": "stock", "stubs": []}, relay("front", "stock")], [test], faults=faults))
+
+    run = project.filibuster("principled")
+    report = json.loads((run.root / "principled.json").read_text())
+    SCHEMA.validate(report)
+    (tested,) = report["tests"]
+    assert run.exit_code == 1 and tested["form"] == form, run
+    assert [one["name"] for one in tested["executions"]] == ["without faults", "GET /: status:503"], run
+    found = tested["executions"][1]["diagnostic"]
+    assert found["kind"] == "thrown-exception-unspecified" and found["remedies"][0]["snippet"].startswith(snippet), found
+
+    project.write("filibuster.json", config([{"name": "stock", "stubs": []}, relay("front", "stock")],
+                                            [{**test, "env": {**environment, "STATED": "1"}}], faults=faults))
+    run = project.filibuster("principled")
+    (tested,) = json.loads((run.root / "principled.json").read_text())["tests"]
+    assert run.exit_code == 0 and tested["passed"] and tested["finished"] and len(tested["executions"]) == 2, run
+
+    # As an IDE starts it. What the configuration's own test has in its environment is that of the program in the session, too.
+    path = f"{BUILD / 'bin'}:{os.environ['PATH']}"
+    plainly = subprocess.run(command, cwd=project.directory, text=True, capture_output=True, timeout=60,
+                             env={**os.environ, "PATH": path, "PYTHONPATH": f"{REPOSITORY}/cli/python"})
+    assert plainly.returncode == 0, plainly
+    for name in ("without faults", "GET /: status:503"):
+        assert name in plainly.stdout, plainly
