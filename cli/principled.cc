@@ -2,12 +2,15 @@
 
 #include <CLI/App.hpp>
 #include <CLI/Validators.hpp>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/output_file.h"
 #include "cli/session.h"
 #include "cli/verb.h"
+#include "cli/watched_files.h"
 
 namespace filibuster::cli {
 namespace {
@@ -15,7 +18,7 @@ namespace {
 struct PrincipledOptions {
   SessionOptions session;
   std::string junit, sarif;
-  bool keep_going = false;
+  bool keep_going = false, watch = false;
 };
 
 int write_copies(const PrincipledOptions& options, const Daemon& daemon, const std::string& id,
@@ -65,6 +68,9 @@ Work declare_principled(CLI::App& app) {
   app.add_flag("--real-timeouts", session->real_timeouts,
                "really wait where a timeout is injected");
   app.add_flag(
+      "--watch", options->watch,
+      "run again whenever a file of the configuration's folder, or a program that it names, has changed, until Ctrl-C");
+  app.add_flag(
       "--in-runner", session->in_runner,
       "for the helpers of test runners: prints what begins and ends as JSON lines, and nothing else");
   return [options, session](const Invocation& invocation) {
@@ -74,15 +80,28 @@ Work declare_principled(CLI::App& app) {
         (session->command_line.services.empty() && access("filibuster.json", F_OK) == 0);
     session->has_command = invocation.has_command && !is_configured;
     if (session->has_command) session->command_line.command = invocation.command;
-    auto request = session_request("principled", *session, this_client());
-    if (!request) return complain(kUsage, request.error().message);
-    request.value()["principled"] = {{"keep_going", options->keep_going}};
-    if (invocation.has_command && is_configured)
-      request.value()["principled"]["command"] = invocation.command;
-    return run_session(*session, request.value(),
-                       [&](const Daemon& daemon, const std::string& id, int code) {
-                         return write_copies(*options, daemon, id, code);
-                       });
+    while (true) {
+      auto request = session_request("principled", *session, this_client());
+      if (!request) return complain(kUsage, request.error().message);
+      request.value()["principled"] = {{"keep_going", options->keep_going}};
+      if (invocation.has_command && is_configured)
+        request.value()["principled"]["command"] = invocation.command;
+      // Before the session, so that what changes meanwhile makes it run again, too.
+      std::optional<WatchedFiles> files;
+      const std::string folder = request.value()["directory"].get<std::string>();
+      if (options->watch)
+        files.emplace(folder, request.value()["config_text"].get<std::string>(), session->root);
+      const int code = run_session(*session, request.value(),
+                                   [&](const Daemon& daemon, const std::string& id, int ended) {
+                                     return write_copies(*options, daemon, id, ended);
+                                   });
+      if (!files || is_interrupted()) return code;
+      std::fprintf(stderr, "waiting for a change in %s%s (Ctrl-C ends it)\n", folder.c_str(),
+                   files->has_all() ? "" : ", of whose files some are not watched");
+      const std::string changed = files->wait(is_interrupted);
+      if (changed.empty()) return code;
+      std::fprintf(stderr, "%s has changed\n", changed.c_str());
+    }
   };
 }
 

@@ -299,6 +299,10 @@ void name_absent_services(const DaemonClient& client, const std::string& id,
 
 }  // namespace
 
+bool is_interrupted() {
+  return interrupts > 0;
+}
+
 void declare_common_options(CLI::App& app, SessionOptions* options) {
   app.add_option("--root", options->root,
                  "where sessions, results and the daemon's address are kept")

@@ -26,6 +26,9 @@ Client this_client();
 // session's id and exit code, and returns the exit code.
 using AtEnd = std::function<int(const Daemon& daemon, const std::string& id, int code)>;
 
+// Has the user asked this process to end (Ctrl-C)? Only after run_session() was called once.
+bool is_interrupted();
+
 // Posts `request`, follows the session to its end; returns the exit code. Ctrl-C stops the session
 // after its running execution (a second one leaves at once).
 int run_session(const SessionOptions& options, const nlohmann::ordered_json& request,

@@ -1,13 +1,10 @@
 #include "filibuster_principled.h"
-
 #include "tests/programs/http_text.h"
 
 struct Front : filibuster::PrincipledTest {
   std::string response;
 
-  void stub_block() override {
-    stub_for("stock", rpc("GET /"), answer().status(200).text("ten"));
-  }
+  void stub_block() override { stub_for("stock", rpc("GET /"), answer().status(200).text("ten")); }
   void failure_block() override {
     if (getenv("STATED") == nullptr) return;
     assert_fault_throws(rpc("GET /").fault("503"), 503);
