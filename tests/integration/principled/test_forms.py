@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 
 import jsonschema
@@ -40,6 +41,47 @@ def cpp(folder):
 
 FORMS = {"pytest": (python, 'self.assert_fault_throws("GET /", 503'), "junit": (java, 'assertFaultThrows("GET /", 503'),
          "gtest": (cpp, 'assert_fault_throws("GET /", 503')}
+
+
+def commands(project, *, total, name="front"):
+    """A test of commands, whose assertions hold if `total` is what the stub says."""
+    test = {"name": name, "env": FRONT, "principled": {
+        "execute": [PYTHON, "-c", "import os, urllib.request; urllib.request.urlopen(os.environ['FRONT'])"],
+        "assert_test": f"[ ten = {total} ]", "assert_stubs": [{"on": "GET /", "times": 1}],
+        "failure": [{"on": "GET /", "throws": 503}, {"on_exception": 503, "assert": "true"}]}}
+    stock = {"name": "stock", "stubs": [{"method": "GET", "path": "/", "answer": {"text": "ten"}}]}
+    return config([stock, relay("front", "stock")], [test], faults=[{"on": {"caller": "front"}, "inject": ["status:503"]}])
+
+
+def test_it_runs_again_whenever_a_file_changes(project):
+    project.write("filibuster.json", commands(project, total="nine"))
+    watching = project.start("principled", "--watch")
+
+    def until(words):
+        for line in watching.stderr:
+            if words in line:
+                return
+        raise AssertionError(f"it ended before it said '{words}'")
+
+    until("without faults: block-failed")
+    until("waiting for a change")
+    project.write("filibuster.json", commands(project, total="ten"))
+    until("filibuster.json has changed")
+    until("GET /: status:503: as stated")
+    until("waiting for a change")
+    watching.send_signal(signal.SIGINT)
+    output, _ = watching.communicate(timeout=30)
+    assert watching.returncode == 0 and "2 executions, and all that is stated holds" in output, output
+
+
+def test_tests_with_blocks_are_for_this_verb_alone(project):
+    project.write("filibuster.json", commands(project, total="ten"))
+    run = project.filibuster("run")
+    assert run.exit_code == 2 and "run them by `filibuster principled`" in run.errors, run
+    plain = config([relay("front")], [{"name": "plain", "command": "true"}])
+    project.write("filibuster.json", plain)
+    run = project.filibuster("principled", "--test", "plain")
+    assert run.exit_code == 2 and "test 'plain' has no blocks" in run.errors, run
 
 
 @pytest.mark.parametrize("form", FORMS)
