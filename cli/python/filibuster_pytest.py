@@ -9,6 +9,7 @@ tests/test_shop.py::test_checkout[users -> movies GET /movies/1: timeout], and t
 there is a finding that is not accepted. Without --filibuster, and in the executions themselves, the plugin
 does nothing.
 """
+import contextlib
 import json
 import os
 import shutil
@@ -21,13 +22,16 @@ _DEFAULT = "filibuster.json"
 
 
 def pytest_addoption(parser):
-    parser.getgroup("filibuster").addoption(
-        "--filibuster", nargs="?", const=_DEFAULT, metavar="CONFIG",
-        help="explore each test under faults (filibuster run), and report each execution")
+    with contextlib.suppress(ValueError):  # filibuster_principled has the same option
+        parser.getgroup("filibuster").addoption(
+            "--filibuster", nargs="?", const=_DEFAULT, metavar="CONFIG",
+            help="explore each test under faults (filibuster run), and report each execution")
 
 
 def _configuration(item):
-    return None if os.environ.get("FILIBUSTER_URL") else item.config.getoption("--filibuster")
+    if os.environ.get("FILIBUSTER_URL") or getattr(item, "principled", False):  # filibuster_principled explores its own
+        return None
+    return item.config.getoption("--filibuster")
 
 
 def _name(item, configuration):

@@ -14,6 +14,7 @@ INSTALLED = """
     bin/filibuster bin/filibusterd lib/libfilibuster.so lib/filibuster/node.cjs lib/filibuster/filibuster-proxy lib/filibuster/filibuster-host
     share/filibuster/filibuster_predicates.py share/filibuster/filibuster_predicates.h
     share/filibuster/filibuster_predicates.cjs share/filibuster/FilibusterPredicates.java share/filibuster/filibuster_pytest.py share/filibuster/filibuster.schema.json
+    share/filibuster/filibuster_principled.py share/filibuster/FilibusterPrincipled.java share/filibuster/filibuster_principled.h
     share/filibuster/schema/report.schema.json share/filibuster/schema/counterexample.schema.json
     share/filibuster/schema/events.schema.json share/filibuster/schema/baseline.schema.json
     share/man/man1/filibuster.1 share/man/man5/filibuster.json.5 share/man/man8/filibusterd.8
