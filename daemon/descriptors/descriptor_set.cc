@@ -217,6 +217,14 @@ bool DescriptorSet::has_service(const std::string& name) const {
                      [&](const auto* method) { return method->service()->full_name() == name; });
 }
 
+std::vector<std::string> DescriptorSet::methods_of(const std::string& service) const {
+  std::vector<std::string> out;
+  for (const auto* method : state_->methods) {
+    if (method->service()->full_name() == service) out.push_back(service + "/" + method->name());
+  }
+  return out;
+}
+
 bool DescriptorSet::names_service(const std::string& grpc) const {
   // "shop.CartService/GetCart", "shop.CartService.GetCart", "shop.CartService".
   const size_t slash = grpc.rfind('/'), dot = grpc.rfind('.');

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 #include "daemon/model/execution_record.h"
@@ -28,6 +29,8 @@ class DescriptorSet {
   // True if `grpc` (grpc_name.h) names a service that was added, or a method of one, whether or not
   // the service has that method.
   bool names_service(const std::string& grpc) const;
+  // "shop.CartService/GetCart", ...: of that gRPC service ("shop.CartService"), in the order of its file.
+  std::vector<std::string> methods_of(const std::string& service) const;
   // True if `grpc` is nearly the name of a method.
   bool resembles(const std::string& grpc) const;
 

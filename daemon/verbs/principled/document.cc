@@ -227,6 +227,7 @@ std::string principled_text(const PrincipledResults& results) {
       std::string outcomes;
       for (const std::string& outcome : each.outcomes)
         outcomes += (outcomes.empty() ? "" : ", ") + outcome;
+      if (outcomes.empty()) outcomes = "never called";
       out += "  " + each.method + " of '" + each.service + "': " + outcomes + "\n";
     }
     for (const std::string& note : test.notes) out += "  note: " + note + "\n";

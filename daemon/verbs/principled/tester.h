@@ -73,6 +73,7 @@ class PrincipledTester {
   Result<void> end(Run run);
   void tell_event(nlohmann::json event) const;
   void check_statements();
+  void add_methods_never_called();
   void cover(const Run& run);
   static void fail(Run* run, principled::Diagnostic diagnostic);
   principled::Statements::Readers readers() const;
