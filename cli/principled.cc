@@ -83,7 +83,8 @@ Work declare_principled(CLI::App& app) {
     while (true) {
       auto request = session_request("principled", *session, this_client());
       if (!request) return complain(kUsage, request.error().message);
-      request.value()["principled"] = {{"keep_going", options->keep_going}};
+      request.value()["principled"] = {{"keep_going", options->keep_going},
+                                       {"watched", options->watch}};
       if (invocation.has_command && is_configured)
         request.value()["principled"]["command"] = invocation.command;
       // Before the session, so that what changes meanwhile makes it run again, too.

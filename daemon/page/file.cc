@@ -143,6 +143,10 @@ std::string PageTemplate::page(const PageData& data, const SessionReport& report
                 in_script(data.executions));
 }
 
+std::string PageTemplate::page_of(const std::string& json, const std::string& plain) const {
+  return filled("'none'", "<pre>" + html(plain) + "</pre>", in_script(json), "null");
+}
+
 std::string PageTemplate::live_page() const {
   return filled("'self'", "<p>The page of a running exploration needs JavaScript.</p>", "null",
                 "null");

@@ -19,6 +19,8 @@ class PageTemplate {
 
   // The whole page. It needs no network.
   std::string page(const PageData& data, const SessionReport& report) const;
+  // The page of another document. `json` is what the script shows, and `plain` a text for a browser without JavaScript.
+  std::string page_of(const std::string& json, const std::string& plain) const;
   // The page that a daemon serves: it has no data, and asks the daemon that it comes from.
   std::string live_page() const;
   // The policy of live_page() as a header field.

@@ -36,6 +36,11 @@ struct Document {
   std::string name;  // of its file under ROOT; "": it is not written
   std::string text;
   Documents others;  // what it is in other formats; of a run, they are written beside it
+  // A page of its own: the name of its file under ROOT ("": there is none), what its script shows (daemon/page/src/principled), and a
+  // text for a browser without JavaScript.
+  struct Page {
+    std::string name, json, plain;
+  } page = {};
 };
 
 class Mode {

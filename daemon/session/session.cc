@@ -440,6 +440,15 @@ std::string Session::write_page(const SessionReport& report) {
   return path;
 }
 
+std::string Session::write_page(const Document::Page& page) {
+  const auto made = PageTemplate::load(context_.preload);
+  std::string path = context_.root + "/" + page.name;
+  const Result<void> written =
+      made ? write_file(path, made->page_of(page.json, page.plain)) : Result<void>(made.error());
+  if (!written) warn(written.error().message);
+  return written ? path : "";
+}
+
 void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const SessionEnd end{stopped_, error.has_value(), ports_moved_,
                        coverage_ ? &*coverage_ : nullptr};
@@ -454,7 +463,9 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const Document document = mode_->document(report);
   bool is_in_root = false;
   const std::string path = write(document, &is_in_root);
-  const std::string page = needs().page ? write_page(report) : "";
+  const std::string page = needs().page                 ? write_page(report)
+                           : document.page.name.empty() ? ""
+                                                        : write_page(document.page);
   // Whoever waits for the report of a run must not take its absence for a pass.
   if (needs().documents && !is_in_root && !outcome.failures) report.exit_code = kExitEnvironment;
   {
@@ -473,7 +484,7 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
                 {"report", path},
                 {"page", page},
                 {"coverage", coverage_ ? context_.root + "/coverage.json" : ""}});
-  if (!page.empty()) live_page_.wait_until_fetched(kLastLook);
+  if (!page.empty() && needs().page) live_page_.wait_until_fetched(kLastLook);
   events_.end(report.exit_code);
   eventfd_write(done_fd_, 1);
 }

@@ -76,6 +76,8 @@ class Session {
   void finish(SessionReport report, const std::optional<Error>& error);
   std::string write(const Document& document, bool* is_in_root);
   PageExtras page_extras() const;
+  // Returns the path; "": it was not written, and a warning says why.
+  std::string write_page(const Document::Page& page);
   // Writes report.html. Returns its path; "": it was not written, and a warning says why.
   std::string write_page(const SessionReport& report);
   void warn(const std::string& text) { events_.tell({{"type", "warning"}, {"text", text}}); }

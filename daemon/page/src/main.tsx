@@ -10,6 +10,8 @@ import { keepTheme, showTheme, themeNow, themes, type Theme } from "./theme";
 import { chosen, Findings, shownGroups, type Shown } from "./views/findings";
 import { Map_ } from "./views/map";
 import { Matrix } from "./views/matrix";
+import { isPrincipled } from "./principled/data";
+import { showPrincipled } from "./principled/page";
 import { ExecutionsView } from "./views/executions";
 import { EnvironmentBanner } from "./views/environment";
 import { Headline } from "./views/headline";
@@ -184,7 +186,9 @@ function start() {
   showTheme(themeNow());
   const text = document.getElementById("summary")?.textContent ?? "null";
   try {
-    const summary = JSON.parse(text) as Summary | null;
+    const data: unknown = JSON.parse(text);
+    if (isPrincipled(data)) return showPrincipled(data);
+    const summary = data as Summary | null;
     // A page without data comes from a daemon.
     if (summary) take(summary);
     else void follow();

@@ -51,9 +51,15 @@ class PrincipledMode final : public Mode {
     results_.working_directory = report.working_directory;
     results_.exit_code = report.exit_code;
     results_.error = report.error;
+    const std::string json = principled_json(results_);
+    const bool watched = request_.own_as<PrincipledRequest>().watched;
     return {"principled.json",
-            principled_json(results_),
-            {{"junit", principled_junit(results_)}, {"sarif", principled_sarif(results_)}}};
+            json,
+            {{"junit", principled_junit(results_)}, {"sarif", principled_sarif(results_)}},
+            {"principled.html",
+             std::string("{\"watched\": ") + (watched ? "true" : "false") +
+                 ", \"principled\": " + json + "}",
+             principled_text(results_)}};
   }
 
   std::string summary(const SessionReport&, const SessionEnd&) const override {

@@ -13,6 +13,7 @@ class PrincipledVerb final : public Verb {
     auto own = std::make_shared<PrincipledRequest>();
     const nlohmann::json options = json.value("principled", nlohmann::json::object());
     own->keep_going = options.value("keep_going", false);
+    own->watched = options.value("watched", false);
     own->command = options.value("command", std::vector<std::string>());
     own->directory = json.value("working_directory", "");
     draft->request.own = std::move(own);

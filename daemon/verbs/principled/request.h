@@ -6,6 +6,7 @@
 namespace filibuster {
 
 struct PrincipledRequest final : VerbRequest {
+  bool watched = false;     // it runs again whenever a file changes, so the page is read again
   bool keep_going = false;  // all executions, also after the first diagnostic
   std::vector<std::string>
       command;  // of a program in the place of the configuration's tests; empty: there is none

@@ -6,17 +6,17 @@
 namespace filibuster {
 namespace {
 
-ParsedConfig parse(const std::string& test) {
+ParsedConfig parse_test(const std::string& test) {
   return parse_config(R"({"version": 1, "tests": [)" + test + "]}", "dir/filibuster.json", "/dir");
 }
 
-std::string error_of(const std::string& principled) {
-  const ParsedConfig parsed = parse(R"({"name": "t", "principled": )" + principled + "}");
+std::string problem_of(const std::string& principled) {
+  const ParsedConfig parsed = parse_test(R"({"name": "t", "principled": )" + principled + "}");
   return parsed.errors.empty() ? "" : parsed.errors.front().message;
 }
 
 TEST(PrincipledConfig, BlocksAreCommandsAndStatements) {
-  const ParsedConfig parsed = parse(R"({"name": "t", "principled": {
+  const ParsedConfig parsed = parse_test(R"({"name": "t", "principled": {
     "setup": "set-up", "execute": ["run", "it"], "assert_test": "check", "teardown": "tidy",
     "stubs": {"users": [{"method": "GET", "answer": {"status": 200}}]},
     "assert_stubs": [{"on": "GET /a", "times": 1}, {"on": "GET /b", "read_only": true}],
@@ -54,38 +54,38 @@ TEST(PrincipledConfig, BlocksAreCommandsAndStatements) {
 
 TEST(PrincipledConfig, TheBlocksMayBeInAProgram) {
   const ParsedConfig parsed =
-      parse(R"({"name": "t", "command": "pytest t.py", "principled": true})");
+      parse_test(R"({"name": "t", "command": "pytest t.py", "principled": true})");
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors.front().message;
   EXPECT_TRUE(parsed.config.tests.front().principled->in_program);
-  EXPECT_FALSE(parse(R"({"name": "t", "command": "c", "principled": false})")
+  EXPECT_FALSE(parse_test(R"({"name": "t", "command": "c", "principled": false})")
                    .config.tests.front()
                    .principled.has_value());
 }
 
 TEST(PrincipledConfig, WhatIsWrongIsNamed) {
-  EXPECT_NE(error_of("{}").find("needs 'execute'"), std::string::npos);
-  EXPECT_NE(error_of("true").find("needs 'command'"), std::string::npos);
-  EXPECT_FALSE(error_of(R"({"execute": "e", "failure": [{"throws": "INTERNAL"}]})").empty());
-  EXPECT_FALSE(error_of(R"({"execute": "e", "failure": [{"on": "GET /a"}]})").empty());
+  EXPECT_NE(problem_of("{}").find("needs 'execute'"), std::string::npos);
+  EXPECT_NE(problem_of("true").find("needs 'command'"), std::string::npos);
+  EXPECT_FALSE(problem_of(R"({"execute": "e", "failure": [{"throws": "INTERNAL"}]})").empty());
+  EXPECT_FALSE(problem_of(R"({"execute": "e", "failure": [{"on": "GET /a"}]})").empty());
   EXPECT_FALSE(
-      error_of(
+      problem_of(
           R"({"execute": "e", "failure": [{"on": "GET /a", "no_impact": true, "assert": "c"}]})")
           .empty());
-  EXPECT_FALSE(error_of(R"({"execute": "e", "failure": [{"on_exception": "INTERNAL"}]})").empty());
+  EXPECT_FALSE(problem_of(R"({"execute": "e", "failure": [{"on_exception": "INTERNAL"}]})").empty());
   EXPECT_FALSE(
-      error_of(
+      problem_of(
           R"({"execute": "e", "failure": [{"on": "GET /a", "no_impact": true, "message": "m"}]})")
           .empty());
   EXPECT_FALSE(
-      error_of(R"({"execute": "e", "failure": [{"on": "nothing", "no_impact": true}]})").empty());
-  EXPECT_FALSE(error_of(R"({"execute": "e", "failure": [{"on": [], "assert": "c"}]})").empty());
+      problem_of(R"({"execute": "e", "failure": [{"on": "nothing", "no_impact": true}]})").empty());
+  EXPECT_FALSE(problem_of(R"({"execute": "e", "failure": [{"on": [], "assert": "c"}]})").empty());
   EXPECT_FALSE(
-      error_of(
+      problem_of(
           R"({"execute": "e", "assert_stubs": [{"on": "GET /a", "times": 1, "read_only": true}]})")
           .empty());
   EXPECT_FALSE(
-      parse(R"({"name": "t", "command": "c", "principled": {"execute": "e"}})").errors.empty());
-  EXPECT_FALSE(parse(R"({"runner": "pytest", "principled": {"execute": "e"}})").errors.empty());
+      parse_test(R"({"name": "t", "command": "c", "principled": {"execute": "e"}})").errors.empty());
+  EXPECT_FALSE(parse_test(R"({"runner": "pytest", "principled": {"execute": "e"}})").errors.empty());
 }
 
 }  // namespace
