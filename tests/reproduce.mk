@@ -15,6 +15,10 @@ reproduce-sfit: test-deps  ## Table 7.2 and the counts with four statuses beside
 reproduce-rainmaker: test-deps  ## Tables 5, 7 and 8 of Rainmaker, its coverage metrics and savings beside the published figures (10 to 25 minutes)
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all cloud-corpus
 	@BUILD=$(BUILD) $(PYTHON) tests/reproduce/rainmaker.py
+.PHONY: reproduce-principled
+reproduce-principled: test-deps  ## Appendix A of the dissertation, step by step, in JSON, pytest, JUnit and GoogleTest (about 5 minutes)
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all corpus
+	@BUILD=$(BUILD) $(PYTHON) tests/reproduce/principled.py
 # What a refactoring must not change: what is written about the corpus by another built checkout and by this one. With WITH, what is
 # the same in two ways: with these options of 'run' and without them.
 .PHONY: same-reports

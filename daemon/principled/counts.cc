@@ -11,12 +11,12 @@ std::string times(uint64_t count) {
   return count == 1 ? "once" : count == 0 ? "never" : std::to_string(count) + " times";
 }
 
-// Are all calls that the stub answers calls of the key? As far as conditions can say it: the key names the stub's method, and has no
-// argument that the stub has not.
+// Are all calls of these conditions calls of the key? As far as conditions can say it: the key names their method, and has no argument
+// that they have not.
 bool covers(const Key& key, const StubStatement& stub) {
-  if (!key.service.empty() && key.service != stub.service) return false;
+  if (!key.service.empty() && !stub.service.empty() && key.service != stub.service) return false;
   stubs::Call call;
-  call.service = stub.service;
+  call.service = stub.service.empty() ? key.service : stub.service;
   call.kind = stub.stub.kind;
   call.method = stub.stub.method;
   call.path = stub.stub.kind == stubs::Kind::kGrpc ? "/" + stub.stub.path : stub.stub.path;
@@ -80,18 +80,11 @@ class Counter {
         }));
   }
 
-  // Is what the count says replaced by the block of this error or of this fault? A key of the same method is meant.
+  // Is what the count says replaced by the block of this error or of this fault?
   bool declared_again(const Count& count) const {
     return std::any_of(question_.statements.declared_again.begin(),
                        question_.statements.declared_again.end(), [&](const Count& other) {
-                         if (other.key == count.key) return true;
-                         Key coarse = other.key, own = count.key;
-                         for (Key* key : {&coarse, &own}) {
-                           key->call.fields.clear();
-                           key->call.has_whole = false;
-                           key->call.whole = nullptr;
-                         }
-                         return !other.key.has_arguments() && coarse == own;
+                         return covers(other.key, {count.key.service, count.key.call, ""});
                        });
   }
 

@@ -41,6 +41,14 @@ Result<void> set_grpc(const std::string& name, Key* out) {
   return {};
 }
 
+// Methods of HTTP and commands of Redis, as they are compared.
+std::string in_capitals(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return text;
+}
+
 Result<Key> read_words(const std::string& text) {
   Key out;
   const size_t blank = text.find(' ');
@@ -49,7 +57,7 @@ Result<Key> read_words(const std::string& text) {
     if (auto set = set_grpc(text, &out); !set) return set.error();
     return out;
   }
-  out.call.method = text.substr(0, blank);
+  out.call.method = in_capitals(text.substr(0, blank));
   out.call.path = text.substr(blank + 1);
   return out;
 }
@@ -98,6 +106,7 @@ Result<Key> read_key(const Json& json) {
   }
   if (!grpc.empty() && out.has_method())
     return Error{"a method of gRPC is named by 'grpc' alone, without 'method' and 'path'"};
+  out.call.method = in_capitals(std::move(out.call.method));
   if (!grpc.empty()) {
     if (auto set = set_grpc(grpc, &out); !set) return set.error();
   }

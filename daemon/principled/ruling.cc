@@ -25,10 +25,9 @@ class Ruler {
     Faults left;
     std::vector<size_t> without_impact;
     // A statement about exactly these faults says more than what could be derived from others.
-    if (const auto composite = composite_of(faults_)) {
-      judge(*composite, faults_);
-      return std::move(out_);
-    }
+    const auto composite = composite_of(faults_);
+    if (composite) judge(*composite, faults_);
+    if (composite || out_.diagnostic) return std::move(out_);
     for (const FaultedCall& fault : faults_) {
       const OfFault of = statements_about(fault);
       if (of.best.size() > 1 && contradicts(of, fault)) return std::move(out_);
@@ -43,10 +42,10 @@ class Ruler {
       no_impact();
     } else if (left.size() == 1) {
       single(left.front());
-    } else if (const auto composite =
+    } else if (const auto of_left =
                    left.size() < faults_.size() ? composite_of(left) : std::nullopt) {
-      judge(*composite, left);
-    } else {
+      judge(*of_left, left);
+    } else if (!out_.diagnostic) {
       ambiguous(left);
     }
     return std::move(out_);
@@ -115,9 +114,10 @@ class Ruler {
   }
 
   // The statement that names as many calls as there are faults, each its own.
-  std::optional<size_t> composite_of(const Faults& faults) const {
+  // nullopt: there is none, or several are equally precise, which is decided then.
+  std::optional<size_t> composite_of(const Faults& faults) {
     if (faults.size() < 2) return std::nullopt;
-    std::optional<size_t> best;
+    std::optional<size_t> best, equal;
     int best_precision = -1;
     for (size_t i = 0; i < statements_.specifications.size(); ++i) {
       const Specification& each = at(i);
@@ -127,9 +127,18 @@ class Ruler {
       if (sum > best_precision) {
         best = i;
         best_precision = sum;
+        equal.reset();
+      } else if (sum == best_precision && !same_effect(at(i), at(*best))) {
+        equal = i;
       }
     }
-    return best;
+    if (!equal) return best;
+    decide(K::kContradiction,
+           "of the statements that match the faults at " + to_text(faults) +
+               ", none is the most precise one: " + to_text(at(*best)) + " and " +
+               to_text(at(*equal)),
+           equal);
+    return std::nullopt;
   }
   // Is there a way to give each key a fault of its own? Compared as sets, whatever their order.
   static bool covers(const std::vector<Key>& keys, const Faults& faults) {

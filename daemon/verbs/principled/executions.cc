@@ -155,6 +155,13 @@ void PrincipledTester::look(Run* run) {
     notes = services->calls();
   run->intervals = channel_.take_intervals();
   run->observed = observe_execute({config_, record, notes, run->times.back(), run->intervals});
+  // What a call asks for that has not come there is known from the execution in which it had no fault.
+  for (ObservedCall& call : run->observed.calls) {
+    for (const Planned& planned : run->set->faults) {
+      if (call.call.faulted && !call.call.reached && call.rpc.index == planned.fault.rpc.index)
+        call.call.call = planned.fault.seen.call;
+    }
+  }
   for (const stubs::CallNote& note : notes) {
     if (!note.stub) {
       const Json key =

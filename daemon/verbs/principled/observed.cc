@@ -71,6 +71,7 @@ class Observer {
     for (const stubs::CallNote& note : from.notes) {
       RpcContext context;
       if (decode_header_value(note.call.field, &context)) by_rpc_[context.rpc] = &note;
+      if (note.call.kind == stubs::Kind::kRedis) of_redis_.push_back(&note);
     }
   }
 
@@ -132,13 +133,14 @@ class Observer {
     call.call.faulted = rpc.injected;
     call.call.stubbed = called->is_virtual;
     call.call.call = call_of(rpc);
-    const auto note = by_rpc_.find(rpc.rpc);
-    if (note != by_rpc_.end()) {
+    call.call.reached = !rpc.injected || keeps_reaching(rpc.fault);
+    if (const stubs::CallNote* note = note_of(rpc, call.call.reached)) {
       // The stub has read the whole request.
-      call.call.call.arguments = note->second->call.arguments;
-      call.call.call.problem = note->second->call.problem;
+      call.call.reached = true;
+      call.call.call.path = note->call.path;
+      call.call.call.arguments = note->call.arguments;
+      call.call.call.problem = note->call.problem;
     }
-    call.call.reached = !rpc.injected || keeps_reaching(rpc.fault) || note != by_rpc_.end();
     call.failed = rpc.failed();
     call.ending = ending_name(rpc);
     if (rpc.injected) call.fault = to_text(rpc.fault);
@@ -146,6 +148,21 @@ class Observer {
     call.faults = std::move(choice.faults);
     call.left_out = std::move(choice.left_out);
     out->calls.push_back(std::move(call));
+  }
+
+  // What the stub says of the call; nullptr: it has not come there, or there is no stub.
+  const stubs::CallNote* note_of(const RpcRecord& rpc, bool reached) {
+    const auto found = by_rpc_.find(rpc.rpc);
+    if (found != by_rpc_.end()) return found->second;
+    if (!rpc.is_redis() || !reached) return nullptr;
+    // Commands carry no field of ours: the first one of this name that is left.
+    const auto first = std::find_if(of_redis_.begin(), of_redis_.end(), [&](const auto* note) {
+      return note->call.service == rpc.service && note->call.method == rpc.method;
+    });
+    if (first == of_redis_.end()) return nullptr;
+    const stubs::CallNote* const out = *first;
+    of_redis_.erase(first);
+    return out;
   }
 
   // Does the server receive the request of a call with this fault?
@@ -156,6 +173,7 @@ class Observer {
   const ObservedFrom& from_;
   const RpcsById rpcs_;
   std::map<uint64_t, const stubs::CallNote*> by_rpc_;
+  std::vector<const stubs::CallNote*> of_redis_;  // in their order
 };
 
 }  // namespace

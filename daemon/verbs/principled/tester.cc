@@ -98,6 +98,8 @@ Result<void> PrincipledTester::run(PrincipledTest* out) {
     // Without a happy path there is nothing to compare with, and without a program nobody runs the blocks.
     if (!holds && (set.faults.empty() || !gone.empty())) break;
   }
+  std::stable_sort(out->executions.begin(), out->executions.end(),
+                   [](const auto& a, const auto& b) { return a.number < b.number; });
   out->left = open_.size() - next_;
   add_methods_never_called();
   out->finished = !stopped_ && out->left == 0 && !failed;
@@ -126,6 +128,11 @@ Result<PrincipledTester::Run> PrincipledTester::execute(const Set& set, Kind kin
     run.row.faults.push_back(planned.fault);
   }
   run.row.name = set.faults.empty() ? kHappyPath : to_text(run.row.faults);
+  if (!run.ahead) {
+    // Calls of one method, with other arguments.
+    const int alike = ++names_[run.row.name];
+    if (alike > 1) run.row.name += " (" + std::to_string(alike) + ")";
+  }
   if (session_.tries) session_.tries(run.row.name);
   if (!run.ahead) {
     tell_event({{"do", "begin"}, {"execution", run.row.number}, {"name", run.row.name}});
@@ -148,7 +155,10 @@ Result<PrincipledTester::Run> PrincipledTester::execute(const Set& set, Kind kin
   stopped_ |= result->stopped || is_readable(lane_.place().wake_fd);
   run.row.seconds = result->seconds;
   if (session_.on_record) session_.on_record(&result->record);
-  for (const ServiceEnd& ended : result->ended) {
+  if (!result->ended.empty()) {
+    // Whatever else was seen follows from that.
+    const ServiceEnd& ended = result->ended.front();
+    run.row.diagnostic.reset();
     fail(&run, {DiagnosticKind::kBlockFailed,
                 "service '" + ended.name + "' " + ended.how() + "\n" + ended.output,
                 "",

@@ -95,6 +95,7 @@ class PrincipledTester {
   std::vector<Planned> singles_;  // all faults of the calls without faults
   std::vector<principled::SingleOutcome> outcomes_;
   std::map<std::string, std::string> stated_;  // specifications by their text: where they stand
+  std::map<std::string, int> names_;           // of executions
   std::set<std::string> matched_, called_stubs_;
   std::vector<std::pair<std::string, std::string>> stub_names_;  // of the test: name, place
   bool stopped_ = false;

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-FaultedCall fault(const std::string& code, Json arguments, const std::string& secret = "") {
+FaultedCall price_fault(const std::string& code, Json arguments, const std::string& secret = "") {
   FaultedCall out;
   out.seen.call.kind = stubs::Kind::kGrpc;
   out.seen.call.path = "/s.S/Price";
@@ -42,8 +42,8 @@ CoachContext context(const std::string& form, const Thrown& outcome,
 }
 
 TEST(Coaching, OneKeyForAllFaultsWhereAllEndSo) {
-  const FaultedCall one = fault("UNAVAILABLE", {{"code", "A"}}),
-                    other = fault("ABORTED", {{"code", "A"}});
+  const FaultedCall one = price_fault("UNAVAILABLE", {{"code", "A"}}),
+                    other = price_fault("ABORTED", {{"code", "A"}});
   const auto texts =
       offered(DiagnosticKind::kThrownUnspecified,
               context("pytest", kInternal, {{one, kInternal}, {other, kInternal}}), {one});
@@ -56,8 +56,8 @@ TEST(Coaching, OneKeyForAllFaultsWhereAllEndSo) {
 }
 
 TEST(Coaching, ACoarseKeyIsNeverOfferedWhereFaultsEndDifferently) {
-  const FaultedCall one = fault("UNAVAILABLE", {{"code", "A"}}),
-                    other = fault("ABORTED", {{"code", "A"}});
+  const FaultedCall one = price_fault("UNAVAILABLE", {{"code", "A"}}),
+                    other = price_fault("ABORTED", {{"code", "A"}});
   const auto texts = offered(DiagnosticKind::kThrownUnspecified,
                              context("json", kInternal, {{one, kInternal}, {other, {}}}), {one});
   ASSERT_FALSE(texts.empty());
@@ -65,8 +65,8 @@ TEST(Coaching, ACoarseKeyIsNeverOfferedWhereFaultsEndDifferently) {
 }
 
 TEST(Coaching, ArgumentsAreNamedWhereTheyTellCallsApart) {
-  const FaultedCall a = fault("UNAVAILABLE", {{"code", "A"}}),
-                    b = fault("UNAVAILABLE", {{"code", "B"}});
+  const FaultedCall a = price_fault("UNAVAILABLE", {{"code", "A"}}),
+                    b = price_fault("UNAVAILABLE", {{"code", "B"}});
   const auto texts = offered(DiagnosticKind::kThrownUnspecified,
                              context("json", kInternal, {{a, kInternal}, {b, {}}}), {a});
   ASSERT_FALSE(texts.empty());
@@ -78,7 +78,8 @@ TEST(Coaching, ArgumentsAreNamedWhereTheyTellCallsApart) {
 }
 
 TEST(Coaching, PropagationIsOfferedWhereEachFaultReachesTheCaller) {
-  const FaultedCall one = fault("UNAVAILABLE", nullptr), other = fault("ABORTED", nullptr);
+  const FaultedCall one = price_fault("UNAVAILABLE", nullptr),
+                    other = price_fault("ABORTED", nullptr);
   const Thrown first{true, "UNAVAILABLE", ""}, second{true, "ABORTED", ""};
   const auto texts = offered(DiagnosticKind::kThrownUnspecified,
                              context("junit", first, {{one, first}, {other, second}}), {one});
@@ -87,7 +88,7 @@ TEST(Coaching, PropagationIsOfferedWhereEachFaultReachesTheCaller) {
 }
 
 TEST(Coaching, NoImpactIsOfferedOnlyWhereTheAssertionsHold) {
-  const FaultedCall one = fault("UNAVAILABLE", nullptr);
+  const FaultedCall one = price_fault("UNAVAILABLE", nullptr);
   CoachContext holds = context("gtest", {}, {{one, {}, true}});
   holds.assertions_hold = true;
   EXPECT_EQ(offered(DiagnosticKind::kFaultUnspecified, holds, {one}).front(),
@@ -98,8 +99,8 @@ TEST(Coaching, NoImpactIsOfferedOnlyWhereTheAssertionsHold) {
 }
 
 TEST(Coaching, SeveralFaultsGetOneStatement) {
-  const FaultedCall a = fault("UNAVAILABLE", {{"code", "A"}}),
-                    b = fault("UNAVAILABLE", {{"code", "B"}});
+  const FaultedCall a = price_fault("UNAVAILABLE", {{"code", "A"}}),
+                    b = price_fault("UNAVAILABLE", {{"code", "B"}});
   EXPECT_EQ(
       offered(DiagnosticKind::kAmbiguousHandling, context("json", {}, {}), {a, b}),
       std::vector<std::string>{
@@ -108,8 +109,8 @@ TEST(Coaching, SeveralFaultsGetOneStatement) {
 }
 
 TEST(Coaching, SecretsStandInNoSnippet) {
-  const FaultedCall a = fault("UNAVAILABLE", {{"code", "A"}}, "hunter2"),
-                    b = fault("UNAVAILABLE", {{"code", "B"}}, "hunter2");
+  const FaultedCall a = price_fault("UNAVAILABLE", {{"code", "A"}}, "hunter2"),
+                    b = price_fault("UNAVAILABLE", {{"code", "B"}}, "hunter2");
   const auto texts = offered(DiagnosticKind::kThrownUnspecified,
                              context("json", kInternal, {{a, kInternal}, {b, {}}}), {a});
   ASSERT_FALSE(texts.empty());
@@ -119,7 +120,7 @@ TEST(Coaching, SecretsStandInNoSnippet) {
 }
 
 TEST(Coaching, WhatComesAfterTheFaultIsCounted) {
-  const FaultedCall one = fault("UNAVAILABLE", nullptr);
+  const FaultedCall one = price_fault("UNAVAILABLE", nullptr);
   CoachContext failed = context("pytest", {true, "INTERNAL", ""}, {});
   DependencyCall first{one.seen.call, false, true, true}, later{one.seen.call, true, false, true};
   later.call.path = "/s.S/Pay";

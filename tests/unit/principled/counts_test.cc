@@ -8,8 +8,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-DependencyCall call(const std::string& path, bool reached = true, bool faulted = false,
-                    Json arguments = nullptr) {
+DependencyCall dependency(const std::string& path, bool reached = true, bool faulted = false,
+                          Json arguments = nullptr) {
   DependencyCall out;
   out.call.service = "shop";
   out.call.method = "POST";
@@ -20,7 +20,7 @@ DependencyCall call(const std::string& path, bool reached = true, bool faulted =
   return out;
 }
 
-Count count(const Json& key, uint64_t times) {
+Count counted(const Json& key, uint64_t times) {
   return {read_key(key).value(), times, false, "test.py:1"};
 }
 Count read_only(const Json& key) {
@@ -40,44 +40,45 @@ std::string wrong(const Statements& statements, const std::vector<DependencyCall
 
 TEST(Counts, WithoutFaultsTheyAreAsStated) {
   Statements statements;
-  statements.counts = {count("POST /a", 2), count("POST /b", 0)};
-  EXPECT_EQ(wrong(statements, {call("/a"), call("/a")}), "");
-  EXPECT_EQ(wrong(statements, {call("/a")}), "stub-count-differs");
-  EXPECT_EQ(wrong(statements, {call("/a"), call("/a"), call("/b")}), "stub-count-differs");
+  statements.counts = {counted("POST /a", 2), counted("POST /b", 0)};
+  EXPECT_EQ(wrong(statements, {dependency("/a"), dependency("/a")}), "");
+  EXPECT_EQ(wrong(statements, {dependency("/a")}), "stub-count-differs");
+  EXPECT_EQ(wrong(statements, {dependency("/a"), dependency("/a"), dependency("/b")}),
+            "stub-count-differs");
 }
 
 TEST(Counts, FallByTheFaultsThatKeptRequestsAway) {
   Statements statements;
-  statements.counts = {count("POST /a", 3)};
-  const auto faulted = call("/a", /*reached=*/false, /*faulted=*/true);
-  const auto after = call("/a", /*reached=*/true, /*faulted=*/true);
-  EXPECT_EQ(wrong(statements, {call("/a"), call("/a"), faulted}), "");
-  EXPECT_EQ(wrong(statements, {call("/a"), faulted, faulted}), "");
-  EXPECT_EQ(wrong(statements, {call("/a"), call("/a"), after}), "");
-  EXPECT_EQ(wrong(statements, {call("/a"), faulted}),
+  statements.counts = {counted("POST /a", 3)};
+  const auto faulted = dependency("/a", /*reached=*/false, /*faulted=*/true);
+  const auto after = dependency("/a", /*reached=*/true, /*faulted=*/true);
+  EXPECT_EQ(wrong(statements, {dependency("/a"), dependency("/a"), faulted}), "");
+  EXPECT_EQ(wrong(statements, {dependency("/a"), faulted, faulted}), "");
+  EXPECT_EQ(wrong(statements, {dependency("/a"), dependency("/a"), after}), "");
+  EXPECT_EQ(wrong(statements, {dependency("/a"), faulted}),
             "assertions-did-not-hold-under-error-response");
 }
 
 TEST(Counts, OfAKeyWithArgumentsFallByItsOwnFaults) {
   Statements statements;
-  statements.counts = {count({{"path", "/a"}, {"fields", {{"/code", "A"}}}}, 1),
-                       count({{"path", "/a"}, {"fields", {{"/code", "B"}}}}, 1)};
-  EXPECT_EQ(wrong(statements, {call("/a", false, true, {{"code", "A"}}),
-                               call("/a", true, false, {{"code", "B"}})}),
+  statements.counts = {counted({{"path", "/a"}, {"fields", {{"/code", "A"}}}}, 1),
+                       counted({{"path", "/a"}, {"fields", {{"/code", "B"}}}}, 1)};
+  EXPECT_EQ(wrong(statements, {dependency("/a", false, true, {{"code", "A"}}),
+                               dependency("/a", true, false, {{"code", "B"}})}),
             "");
-  EXPECT_EQ(wrong(statements, {call("/a", false, true, {{"code", "A"}})}),
+  EXPECT_EQ(wrong(statements, {dependency("/a", false, true, {{"code", "A"}})}),
             "assertions-did-not-hold-under-error-response");
 }
 
 TEST(Counts, WhatComesAfterTheFaultIsDeclaredAgainWhereAnErrorIsThrown) {
   Statements statements;
-  statements.counts = {count("POST /a", 1), count("POST /b", 1), count("POST /c", 1)};
-  const std::vector<DependencyCall> all = {call("/a"), call("/b"), call("/c")};
-  const std::vector<DependencyCall> failed = {call("/a"), call("/b", false, true)};
+  statements.counts = {counted("POST /a", 1), counted("POST /b", 1), counted("POST /c", 1)};
+  const std::vector<DependencyCall> all = {dependency("/a"), dependency("/b"), dependency("/c")};
+  const std::vector<DependencyCall> failed = {dependency("/a"), dependency("/b", false, true)};
   EXPECT_EQ(wrong(statements, failed, all, /*thrown=*/true), "dependency-not-declared-again");
-  statements.declared_again = {count("POST /c", 0)};
+  statements.declared_again = {counted("POST /c", 0)};
   EXPECT_EQ(wrong(statements, failed, all, true), "");
-  statements.declared_again = {count("POST /c", 1)};
+  statements.declared_again = {counted("POST /c", 1)};
   EXPECT_EQ(wrong(statements, failed, all, true), "assertions-did-not-hold-under-error-response");
   statements.declared_again = {read_only("POST /c")};
   EXPECT_EQ(wrong(statements, failed, all, true), "");
@@ -88,11 +89,11 @@ TEST(Counts, WhatComesAfterTheFaultIsDeclaredAgainWhereAnErrorIsThrown) {
 
 TEST(Counts, ACoarseDeclarationStandsForEachKeyOfItsMethod) {
   Statements statements;
-  statements.counts = {count("POST /a", 1),
-                       count({{"method", "POST"}, {"path", "/c"}, {"fields", {{"/x", 1}}}}, 1)};
+  statements.counts = {counted("POST /a", 1),
+                       counted({{"method", "POST"}, {"path", "/c"}, {"fields", {{"/x", 1}}}}, 1)};
   statements.declared_again = {read_only("POST /c")};
-  EXPECT_EQ(wrong(statements, {call("/a", false, true)},
-                  {call("/a"), call("/c", true, false, {{"x", 1}})}, true),
+  EXPECT_EQ(wrong(statements, {dependency("/a", false, true)},
+                  {dependency("/a"), dependency("/c", true, false, {{"x", 1}})}, true),
             "");
 }
 
@@ -104,11 +105,11 @@ TEST(Counts, EachStubIsCovered) {
   Statements statements;
   statements.stubs = {stub};
   EXPECT_TRUE(uncovered_stub(statements));
-  statements.counts = {count({{"path", "/a"}, {"fields", {{"/code", "B"}}}}, 1)};
+  statements.counts = {counted({{"path", "/a"}, {"fields", {{"/code", "B"}}}}, 1)};
   EXPECT_TRUE(uncovered_stub(statements)) << "a key with other arguments";
-  statements.counts = {count("POST /a", 1)};
+  statements.counts = {counted("POST /a", 1)};
   EXPECT_FALSE(uncovered_stub(statements));
-  statements.counts = {count({{"path", "/a"}, {"fields", {{"/code", "A"}}}}, 1)};
+  statements.counts = {counted({{"path", "/a"}, {"fields", {{"/code", "A"}}}}, 1)};
   EXPECT_FALSE(uncovered_stub(statements));
   statements.counts = {read_only("POST /a")};
   EXPECT_FALSE(uncovered_stub(statements));

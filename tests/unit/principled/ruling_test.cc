@@ -9,8 +9,8 @@ namespace {
 using Json = nlohmann::json;
 using K = DiagnosticKind;
 
-FaultedCall fault(const std::string& grpc, Json arguments = Json::object(),
-                  const std::string& code = "UNAVAILABLE") {
+FaultedCall rpc_fault(const std::string& grpc, Json arguments = Json::object(),
+                      const std::string& code = "UNAVAILABLE") {
   FaultedCall out;
   out.seen.call.service = "shop";
   out.seen.call.kind = stubs::Kind::kGrpc;
@@ -21,7 +21,8 @@ FaultedCall fault(const std::string& grpc, Json arguments = Json::object(),
   return out;
 }
 
-const FaultedCall kUser = fault("s.S/User"), kCart = fault("s.S/Cart"), kMail = fault("s.S/Mail");
+const FaultedCall kUser = rpc_fault("s.S/User"), kCart = rpc_fault("s.S/Cart"),
+                  kMail = rpc_fault("s.S/Mail");
 const Thrown kSuccess{}, kUnavailable{true, "UNAVAILABLE", "no user"};
 
 // The statements of a failure block.
@@ -147,9 +148,9 @@ TEST(Ruling, CompositesAreSets) {
   stated.on_fault({{{"grpc", "s.S/Price"}, {"fields", {{"/code", "A"}}}},
                    {{"grpc", "s.S/Price"}, {"fields", {{"/code", "B"}}}}},
                   3);
-  const FaultedCall a = fault("s.S/Price", {{"code", "A"}}),
-                    b = fault("s.S/Price", {{"code", "B"}}),
-                    c = fault("s.S/Price", {{"code", "C"}});
+  const FaultedCall a = rpc_fault("s.S/Price", {{"code", "A"}}),
+                    b = rpc_fault("s.S/Price", {{"code", "B"}}),
+                    c = rpc_fault("s.S/Price", {{"code", "C"}});
   EXPECT_EQ(judged(stated, {a, b}, kSuccess), "on_fault 3: assert-on-fault-failed");
   EXPECT_EQ(judged(stated, {b, a}, kSuccess), "on_fault 3: assert-on-fault-failed");
   EXPECT_EQ(judged(stated, {a, c}, kSuccess), "ambiguous-failure-handling");
@@ -178,7 +179,7 @@ TEST(Ruling, TheMostPreciseStatementCounts) {
   const Json with_fault = {{"grpc", "s.S/Price"}, {"fault", "grpc:UNAVAILABLE"}};
   Json with_both = with_arguments;
   with_both["fault"] = "grpc:UNAVAILABLE";
-  const FaultedCall a = fault("s.S/Price", {{"code", "A"}});
+  const FaultedCall a = rpc_fault("s.S/Price", {{"code", "A"}});
   stated.on_fault({"s.S/Price"}, 0);
   EXPECT_EQ(steps_of(rule(stated, {a}, kSuccess)), "on_fault 0: assert-on-fault-failed");
   stated.on_fault({with_fault}, 1);
@@ -188,9 +189,9 @@ TEST(Ruling, TheMostPreciseStatementCounts) {
   stated.on_fault({with_both}, 3);
   EXPECT_EQ(steps_of(rule(stated, {a}, kSuccess)), "on_fault 3: assert-on-fault-failed");
   // Of another fault, and of other arguments.
-  EXPECT_EQ(steps_of(rule(stated, {fault("s.S/Price", {{"code", "A"}}, "INTERNAL")}, kSuccess)),
+  EXPECT_EQ(steps_of(rule(stated, {rpc_fault("s.S/Price", {{"code", "A"}}, "INTERNAL")}, kSuccess)),
             "on_fault 2: assert-on-fault-failed");
-  EXPECT_EQ(steps_of(rule(stated, {fault("s.S/Price", {{"code", "B"}})}, kSuccess)),
+  EXPECT_EQ(steps_of(rule(stated, {rpc_fault("s.S/Price", {{"code", "B"}})}, kSuccess)),
             "on_fault 1: assert-on-fault-failed");
 }
 
@@ -198,9 +199,9 @@ TEST(Ruling, EquallyPreciseStatementsContradict) {
   Stated stated;
   stated.on_fault({{{"grpc", "s.S/Price"}, {"fields", {{"/code", "A"}}}}}, 0);
   stated.on_fault({{{"grpc", "s.S/Price"}, {"fields", {{"/user", "ann"}}}}}, 1);
-  EXPECT_EQ(judged(stated, {fault("s.S/Price", {{"code", "A"}, {"user", "ann"}})}, kSuccess),
+  EXPECT_EQ(judged(stated, {rpc_fault("s.S/Price", {{"code", "A"}, {"user", "ann"}})}, kSuccess),
             "specifications-contradict");
-  EXPECT_EQ(judged(stated, {fault("s.S/Price", {{"code", "A"}, {"user", "bob"}})}, kSuccess),
+  EXPECT_EQ(judged(stated, {rpc_fault("s.S/Price", {{"code", "A"}, {"user", "bob"}})}, kSuccess),
             "on_fault 0: assert-on-fault-failed");
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-stubs::Call call(const std::string& method, const std::string& path, Json arguments = nullptr) {
+stubs::Call http_call(const std::string& method, const std::string& path,
+                      Json arguments = nullptr) {
   stubs::Call out;
   out.service = "users";
   out.method = method;
@@ -16,34 +17,34 @@ stubs::Call call(const std::string& method, const std::string& path, Json argume
   out.arguments = std::move(arguments);
   return out;
 }
-Key key(const Json& json) {
+Key key_of(const Json& json) {
   auto read = read_key(json);
   EXPECT_TRUE(read) << read.error().message;
   return read ? std::move(read).value() : Key{};
 }
 
 TEST(Key, NamesCallsByWordsAndByMembers) {
-  EXPECT_TRUE(names_call(key("GET /users/7"), call("GET", "/users/7?full=1")));
-  EXPECT_FALSE(names_call(key("GET /users/7"), call("GET", "/users/8")));
-  EXPECT_TRUE(names_call(key("GET /users/*"), call("GET", "/users/8")));
-  EXPECT_TRUE(names_call(key({{"service", "users"}}), call("POST", "/anything")));
-  EXPECT_FALSE(names_call(key({{"service", "movies"}}), call("POST", "/anything")));
-  EXPECT_TRUE(names_call(key({{"method", "POST"}, {"fields", {{"/name", "Bob"}}}}),
-                         call("POST", "/users", {{"name", "Bob"}, {"age", 7}})));
-  EXPECT_FALSE(names_call(key({{"method", "POST"}, {"request", {{"name", "Bob"}}}}),
-                          call("POST", "/users", {{"name", "Bob"}, {"age", 7}})));
+  EXPECT_TRUE(names_call(key_of("GET /users/7"), http_call("GET", "/users/7?full=1")));
+  EXPECT_FALSE(names_call(key_of("GET /users/7"), http_call("GET", "/users/8")));
+  EXPECT_TRUE(names_call(key_of("GET /users/*"), http_call("GET", "/users/8")));
+  EXPECT_TRUE(names_call(key_of({{"service", "users"}}), http_call("POST", "/anything")));
+  EXPECT_FALSE(names_call(key_of({{"service", "movies"}}), http_call("POST", "/anything")));
+  EXPECT_TRUE(names_call(key_of({{"method", "POST"}, {"fields", {{"/name", "Bob"}}}}),
+                         http_call("POST", "/users", {{"name", "Bob"}, {"age", 7}})));
+  EXPECT_FALSE(names_call(key_of({{"method", "POST"}, {"request", {{"name", "Bob"}}}}),
+                          http_call("POST", "/users", {{"name", "Bob"}, {"age", 7}})));
 }
 
 TEST(Key, AFieldMayStandWithoutItsSlash) {
-  EXPECT_TRUE(names_call(key({{"method", "POST"}, {"fields", {{"name", "Bob"}}}}),
-                         call("POST", "/users", {{"name", "Bob"}})));
+  EXPECT_TRUE(names_call(key_of({{"method", "POST"}, {"fields", {{"name", "Bob"}}}}),
+                         http_call("POST", "/users", {{"name", "Bob"}})));
 }
 
 TEST(Key, FaultsAreCompared) {
-  const SeenCall seen{call("GET", "/users/7"), "status:503"};
-  EXPECT_TRUE(matches(key("GET /users/7"), seen));
-  EXPECT_TRUE(matches(key({{"method", "GET"}, {"fault", "503"}}), seen));
-  EXPECT_FALSE(matches(key({{"method", "GET"}, {"fault", "timeout"}}), seen));
+  const SeenCall seen{http_call("GET", "/users/7"), "status:503"};
+  EXPECT_TRUE(matches(key_of("GET /users/7"), seen));
+  EXPECT_TRUE(matches(key_of({{"method", "GET"}, {"fault", "503"}}), seen));
+  EXPECT_FALSE(matches(key_of({{"method", "GET"}, {"fault", "timeout"}}), seen));
 }
 
 TEST(Key, WhatIsWrongIsNamed) {
