@@ -219,7 +219,8 @@ void read_stubs(Reader& reader, const SourceNode& node, const std::string& servi
     if (!read_object<StubDraft>(reader, child, "a stub", kStubKeys, &draft)) continue;
     if (redis && draft.grpc != nullptr)
       reader.error(draft.grpc->key_offset, "'grpc': service '" + service + "' speaks Redis");
-    if (redis) {
+    {
+      // As calls have it: methods of HTTP, and commands of Redis.
       std::string& name = draft.stub.method;
       std::transform(name.begin(), name.end(), name.begin(), [](char c) {
         return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;

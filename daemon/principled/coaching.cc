@@ -84,17 +84,16 @@ class Coach {
   void offer(const std::string& does, const std::function<bool(const SingleOutcome&)>& same,
              const std::function<std::string(const Json&)>& snippet) {
     const FaultedCall& fault = diagnostic_.faults.front();
-    std::optional<size_t>
-        of_coarser;  // that are seen by the level with the same faults, without arguments
+    int64_t of_coarser = -1;  // that are seen by the level with the same faults, without arguments
     for (const Level& level : kLevels) {
       if (level.choice.arguments && !has_arguments_to_show(fault.seen)) continue;
       size_t seen = 0;
       if (!agrees(level, same, &seen)) {
-        if (!level.choice.arguments) of_coarser.reset();
+        if (!level.choice.arguments) of_coarser = -1;
         continue;
       }
-      if (level.choice.arguments && of_coarser == seen) continue;
-      of_coarser = level.choice.arguments ? std::nullopt : std::optional(seen);
+      if (level.choice.arguments && of_coarser == static_cast<int64_t>(seen)) continue;
+      of_coarser = level.choice.arguments ? -1 : static_cast<int64_t>(seen);
       const std::string known = seen < 2 ? "" : " (" + all_of(seen) + " that were tried end so)";
       add(std::string(level.words) + " " + does + known,
           snippet(key_json(fault.seen, level.choice)));

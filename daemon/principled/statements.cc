@@ -106,7 +106,8 @@ class CallReader {
   }
   static size_t block_in(const Json& call) {
     const auto found = call.find("specification");
-    return found != call.end() && found->is_number_unsigned() ? found->get<size_t>() : 0;
+    const bool is_number = found != call.end() && found->is_number_integer();
+    return is_number && *found >= 0 ? found->get<size_t>() : 0;
   }
 
   void stub_for(const Json& call) {
