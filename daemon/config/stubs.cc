@@ -219,13 +219,11 @@ void read_stubs(Reader& reader, const SourceNode& node, const std::string& servi
     if (!read_object<StubDraft>(reader, child, "a stub", kStubKeys, &draft)) continue;
     if (redis && draft.grpc != nullptr)
       reader.error(draft.grpc->key_offset, "'grpc': service '" + service + "' speaks Redis");
-    {
-      // As calls have it: methods of HTTP, and commands of Redis.
-      std::string& name = draft.stub.method;
-      std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-      });
-    }
+    // As calls have it: methods of HTTP, and commands of Redis.
+    std::string& name = draft.stub.method;
+    std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
     if (draft.answers != nullptr && draft.answers->kind == Kind::kArray) {
       for (const SourceNode& answer : draft.answers->children) read_answer(reader, answer, &draft);
       if (draft.answers->children.empty())

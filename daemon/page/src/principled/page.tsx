@@ -21,7 +21,7 @@ function chosenNow(tests: Test[]): string {
 
 function Said({ diagnostic }: { diagnostic: Diagnostic }) {
   return (
-    <section class="said" aria-label="Diagnostic">
+    <section class="diagnostic" aria-label="Diagnostic">
       <h3><code>{diagnostic.kind}</code></h3>
       <p>{visible(diagnostic.text)}</p>
       {diagnostic.at && <p class="quiet">at <code>{oneLine(diagnostic.at)}</code></p>}
