@@ -81,6 +81,8 @@ bench-run:
 	  $(BUILD)/tests/coverage_bench || failed="$$failed coverage"; \
 	echo "== a test of a suite beside the same command alone"; \
 	  $(PYTHON) tests/bench/suite_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed suite"; \
+	echo "== an execution of principled testing with a stub beside one with a service, and calls to a stub"; \
+	  $(PYTHON) tests/bench/principled_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed principled"; \
 	if [ -n "$$failed" ]; then echo "bounds missed:$$failed"; exit 1; fi
 
 # What forking the test saves. Apart from `bench`, since it explores for half an hour.
