@@ -1,6 +1,6 @@
 """Each diagnostic of docs/principled.md, provoked by a small service and stubs of HTTP and Redis; what chapter 11 of the dissertation
 demands where its own tool differs; and wrong input. `used-outside-its-block` and `test-ended-in-a-block` are of programs that have the
-blocks themselves: test_helpers.py."""
+blocks themselves: test_forms.py."""
 import json
 import re
 import socket

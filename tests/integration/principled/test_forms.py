@@ -84,6 +84,17 @@ def test_tests_with_blocks_are_for_this_verb_alone(project):
     assert run.exit_code == 2 and "test 'plain' has no blocks" in run.errors, run
 
 
+@pytest.mark.parametrize("variable, kind, said", [("MISPLACED", "used-outside-its-block", "it belongs to the block assert_stubs"),
+                                                  ("DIES", "test-ended-in-a-block", "exit status 3")])
+def test_what_only_a_program_can_do_wrong(project, variable, kind, said):
+    test = {"name": "front", "principled": True, "command": python(project.directory),
+            "env": {**FRONT, "PYTHONPATH": f"{REPOSITORY}/cli/python", variable: "1"}}
+    project.write("filibuster.json", config([{"name": "stock", "stubs": []}, relay("front", "stock")], [test]))
+    run = project.filibuster("principled")
+    (execution,) = json.loads((run.root / "principled.json").read_text())["tests"][0]["executions"]
+    assert run.exit_code == 1 and execution["diagnostic"]["kind"] == kind and said in execution["diagnostic"]["text"], run
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_test_states_what_it_says(project, form):
     make, snippet = FORMS[form]

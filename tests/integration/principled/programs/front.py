@@ -14,7 +14,12 @@ class TestFront(PrincipledTest):
             self.assert_fault_throws(key("GET /", fault="503"), 503)
             self.assert_on_exception(503, lambda: None)
 
+        if "MISPLACED" in os.environ:
+            self.verify_that("GET /", 1)
+
     def execute_block(self):
+        if "DIES" in os.environ:
+            os._exit(3)
         try:
             self.response = urllib.request.urlopen(os.environ["FRONT"]).status
         except urllib.error.HTTPError as error:
