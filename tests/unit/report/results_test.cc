@@ -123,7 +123,9 @@ TEST(Documents, SayAFindingInTheTestsOwnWordsAndCallItAsBefore) {
   Finding& finding = whole.tests[0].findings[0];
   const auto names = [&] {
     std::vector<std::string> out;
-    for (const pugi::xml_node node : parsed(to_junit(whole)).document_element().child("testsuite"))
+    // The document outlives its nodes.
+    const auto document = parsed(to_junit(whole));
+    for (const pugi::xml_node node : document.document_element().child("testsuite"))
       out.emplace_back(node.attribute("name").value());
     return out;
   };
