@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 std::string kind_of_service(const ServiceConfig& service) {
   if (service.is_virtual)
     return "no process, " + std::to_string(service.stubs.size()) +
-           (service.stubs.size() == 1 ? " stub" : " stubs");
+           (service.stubs.size() == 1 ? " stub" : " stubs") +
+           (service.tls ? ", also over TLS" : "");
   if (service.protocol == Protocol::kRedis) return "Redis";
   if (service.third_party) return "third party";
   if (service.ignored) return "left alone";

@@ -81,6 +81,7 @@ struct ServiceConfig {
   // empty (whoever calls it gets an error).
   bool is_virtual = false;
   std::vector<stubs::Stub> stubs;
+  bool tls = false;  // of a virtual one: clients that begin with TLS are served, too
   // What `filibuster analyze` reads about the service. The paths are absolute; those of `sources` may
   // be folders.
   std::vector<std::string> sources, openapi, proto;

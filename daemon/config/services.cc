@@ -20,6 +20,7 @@ struct ServiceDraft {
   const SourceNode* ready_http = nullptr;
   const SourceNode* attach = nullptr;
   const SourceNode* stubs = nullptr;
+  const SourceNode* tls = nullptr;
   std::vector<HostDraft> hosts = {};
 };
 
@@ -226,6 +227,11 @@ constexpr Key<ServiceDraft> kServiceKeys[] = {
        out->stubs = &node;  // they are read when the protocol is known
        out->service.is_virtual = true;
      }},
+    {"tls", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       out->tls = &node;
+       if (const auto on = reader.flag(node, "'tls'")) out->service.tls = *on;
+     }},
     {"restart", false,
      [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
        if (const auto word = reader.word(node, "'restart'", kRestartWords)) {
@@ -302,6 +308,10 @@ void finish_stubs(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
              &service.stubs);
   service.ready.kind = ReadyCheck::Kind::kNone;
   if (!draft->has_ports && !service.name.empty()) service.ports[service.name] = 0;
+  constexpr uint16_t kHttps = 443;
+  const auto is_https = [&](const HostDraft& host) { return host.port == kHttps; };
+  if (draft->tls == nullptr)
+    service.tls = std::any_of(draft->hosts.begin(), draft->hosts.end(), is_https);
 }
 
 void finish_bpf(Reader& reader, const ServiceDraft& draft) {
@@ -320,6 +330,11 @@ void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
   if (service.by_bpf) finish_bpf(reader, *draft);
   if (service.protocol == Protocol::kRedis) finish_redis(reader, draft);
   if (service.is_virtual) return finish_stubs(reader, node, draft);
+  if (draft->tls != nullptr)
+    reader.error(
+        draft->tls->key_offset,
+        "'tls': service '" + service.name +
+            "' has a process, which decides that itself; the key is of services with 'stubs'");
   const bool by_hand = service.command.empty();
   // A service that somebody else starts gets no free port from us. Nothing is waited for by default if
   // there is no port, or no command.

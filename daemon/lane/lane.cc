@@ -113,6 +113,7 @@ Result<std::unique_ptr<Lane>> Lane::make(const Options& options, EventSink sink)
   if (auto taken = lane->ports_.take(); !taken) return taken.error();
   for (const std::string& text : lane->place_.port_notes)
     lane->sink_({{"type", "warning"}, {"text", text}});
+  if (auto certified = certify(options.config, &lane->place_); !certified) return certified.error();
   auto targets = lane_targets(options.config, lane->place_);
   if (!targets) return targets.error();
   lane->hub_->add_targets(targets.value());

@@ -7,6 +7,26 @@
 
 namespace filibuster {
 
+Result<void> certify(const Config& config, SessionLane* lane) {
+  std::vector<std::string> names;
+  bool wanted = false;
+  for (const ServiceConfig& service : config.services) {
+    if (!service.is_virtual || !service.tls) continue;
+    wanted = true;
+    for (const HostConfig& host : service.hosts) names.push_back(host.name);
+  }
+  if (!wanted) return {};
+  auto certificate = stubs::Certificate::make(names);
+  if (!certificate) return certificate.error();
+  const std::string folder =
+      lane->root + "/tls" + (lane->number == 0 ? "" : "-" + std::to_string(lane->number));
+  auto trust = Trust::make(certificate.value()->authority(), folder);
+  if (!trust) return trust.error();
+  lane->certificate = std::move(certificate).value();
+  lane->trust = std::move(trust).value();
+  return {};
+}
+
 Result<std::unique_ptr<VirtualServices>> VirtualServices::start(
     const Config& config, const SessionLane& lane,
     std::shared_ptr<const DescriptorSet> descriptors) {
@@ -16,6 +36,7 @@ Result<std::unique_ptr<VirtualServices>> VirtualServices::start(
     if (!service.is_virtual) continue;
     of_services[service.name] = service.stubs;
     stubs::StubListener listener{service.name, service.protocol, {}};
+    if (service.tls) listener.certificate = lane.certificate;
     for (const auto& [name, fixed] : service.ports) {
       const auto found = lane.ports.find(name);
       listener.ports.push_back(found == lane.ports.end() ? fixed : found->second);

@@ -11,6 +11,10 @@
 
 namespace filibuster {
 
+// Makes the certificate with which stubs of this lane serve TLS, and lets the lane's processes trust it (ROOT/tls, of further lanes
+// ROOT/tls-N). Does nothing where no service has `tls`.
+Result<void> certify(const Config& config, SessionLane* lane);
+
 class VirtualServices {
  public:
   // null: the configuration has none. `descriptors`: of gRPC methods; null: there are none. Error: what is wrong with a stub, or a

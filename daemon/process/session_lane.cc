@@ -140,6 +140,7 @@ Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
     if (!value) return Error{"env " + name + " of '" + service + "': " + value.error().message};
     set_variable(&out, name, value.value());
   }
+  if (lane.trust) lane.trust->add_to(&out);
   if (!lane.owner_mark.empty()) set_variable(&out, kOwnerVariable, lane.owner_mark + ":" + service);
   if (interpose == Interpose::kNo) return out;
   std::string library = lane.preload;

@@ -21,6 +21,8 @@
 #include "daemon/process/ports.h"
 #include "daemon/process/preflight.h"
 #include "daemon/process/process.h"
+#include "daemon/process/trust.h"
+#include "daemon/stubs/certificate.h"
 
 namespace filibuster {
 
@@ -41,6 +43,8 @@ struct SessionLane {
   int wake_fd = -1;                     // readable when the session is to stop
   bool has_hosts = false;               // names of `hosts` lead to its services
   bool watches = false;                 // nothing but that: no fault is placed
+  std::shared_ptr<const stubs::Certificate> certificate;  // of its stubs; null: none serves TLS
+  std::optional<Trust> trust;  // its processes trust that certificate; nullopt: there is none
 
   std::string log_path(const std::string& name) const;  // ROOT/logs/NAME-LANE.log
 };

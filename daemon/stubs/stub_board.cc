@@ -112,9 +112,21 @@ Reply StubBoard::reply(Call call) {
       }
     }
   }
-  const std::lock_guard lock(mutex_);
-  calls_.push_back({std::move(call), choice.chosen, reply.problem});
+  note({std::move(call), choice.chosen, reply.problem});
   return reply;
+}
+
+void StubBoard::refuse(const std::string& service, const std::string& problem) {
+  Call call;
+  call.service = service;
+  note({std::move(call), std::nullopt, problem});
+}
+
+// What is watched for hours is one long execution, whose first calls nobody asks for any more.
+void StubBoard::note(CallNote note) {
+  const std::lock_guard lock(mutex_);
+  calls_.push_back(std::move(note));
+  if (calls_.size() > kMostCalls) calls_.pop_front();
 }
 
 Result<std::string> StubBoard::encode(const std::string& grpc, const Answer& answer) const {
@@ -124,7 +136,7 @@ Result<std::string> StubBoard::encode(const std::string& grpc, const Answer& ans
 
 std::vector<CallNote> StubBoard::calls() const {
   const std::lock_guard lock(mutex_);
-  return calls_;
+  return {calls_.begin(), calls_.end()};
 }
 
 }  // namespace filibuster::stubs

@@ -7,6 +7,7 @@
 //   for (const CallNote& note : board.calls()) ...   // what came since begin()
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,12 +48,17 @@ class StubBoard {
 
   void begin();
   Reply reply(Call call);
-  std::vector<CallNote> calls() const;
+  // A client of the service came, and no call of it could be read: why.
+  void refuse(const std::string& service, const std::string& problem);
+  std::vector<CallNote> calls() const;  // the last kMostCalls
+
+  static constexpr size_t kMostCalls = 1 << 17;
 
  private:
   using StubsByService = std::map<std::string, std::vector<Stub>>;
   std::vector<std::string> read_all(StubsByService* stubs) const;
   void read_grpc(Stub* stub, std::vector<std::string>* problems) const;
+  void note(CallNote note);
   Result<std::string> encode(const std::string& grpc, const Answer& answer) const;
 
   const std::shared_ptr<const DescriptorSet> descriptors_;
@@ -60,7 +66,7 @@ class StubBoard {
   mutable std::mutex mutex_;  // guards all below
   std::shared_ptr<const StubsByService> stubs_;
   std::map<const Stub*, size_t> answered_;  // how often, since begin()
-  std::vector<CallNote> calls_;
+  std::deque<CallNote> calls_;
 };
 
 }  // namespace filibuster::stubs

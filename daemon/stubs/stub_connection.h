@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/stubs/certificate.h"
 #include "daemon/stubs/stub_board.h"
 
 namespace filibuster::stubs {
@@ -27,7 +28,8 @@ struct OpenCall {
 class StubConnection {
  public:
   virtual ~StubConnection() = default;
-  // False: what came is not the protocol, or too much. The connection is closed when take_output() is sent.
+  // False: what came is not the protocol, or too much, or its end. Nothing more is fed, and the connection is closed when all calls
+  // have their replies and take_output() is sent.
   virtual bool feed(std::string_view bytes) = 0;
   virtual void reply(uint64_t number, const Reply& reply) = 0;
   // True: nothing more is answered, and the connection is closed when take_output() is sent.
@@ -64,5 +66,8 @@ std::unique_ptr<StubConnection> make_http2_connection(std::string service);
 std::unique_ptr<StubConnection> make_redis_connection(std::string service);
 // HTTP/1 or HTTP/2, by the first bytes.
 std::unique_ptr<StubConnection> make_http_connection(std::string service);
+// TLS around one of these.
+std::unique_ptr<StubConnection> make_tls_connection(std::shared_ptr<const Certificate> certificate,
+                                                    std::unique_ptr<StubConnection> inside);
 
 }  // namespace filibuster::stubs

@@ -53,8 +53,10 @@ class Server final : public StubServer {
  private:
   struct Client {
     UniqueFd socket;
-    std::unique_ptr<StubConnection> connection;
+    const StubListener* listener = nullptr;      // of its door
+    std::unique_ptr<StubConnection> connection;  // null until its first bytes
     std::string unsent;
+    size_t delayed = 0;  // replies that are not due yet
     bool closing = false, paused = false;
     uint32_t events = EPOLLIN;
   };
@@ -136,15 +138,26 @@ class Server final : public StubServer {
       if (!socket.valid()) return;
       const int on = 1;
       ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      const StubListener& listener = found->second.listener;
       Client client;
-      client.connection = listener.protocol == Protocol::kRedis
-                              ? make_redis_connection(listener.service)
-                              : make_http_connection(listener.service);
+      client.listener = &found->second.listener;
       watch(socket.get(), EPOLLIN, EPOLL_CTL_ADD, next_client_);
       client.socket = std::move(socket);
       clients_.emplace(next_client_++, std::move(client));
     }
+  }
+
+  // By the first byte: a handshake's record (RFC 8446 §5.1), with which no other protocol here begins.
+  std::unique_ptr<StubConnection> connection_of(const StubListener& listener, char first) {
+    constexpr char kHandshake = 0x16;
+    auto plain = listener.protocol == Protocol::kRedis ? make_redis_connection(listener.service)
+                                                       : make_http_connection(listener.service);
+    if (first != kHandshake) return plain;
+    if (listener.certificate != nullptr)
+      return make_tls_connection(listener.certificate, std::move(plain));
+    board_->refuse(listener.service,
+                   "a client of '" + listener.service +
+                       "' speaks TLS, which its stubs do not: \"tls\": true in its row serves it");
+    return nullptr;
   }
 
   void at_client(uint64_t number, uint32_t events) {
@@ -163,18 +176,25 @@ class Server final : public StubServer {
     char bytes[kReadSize];
     const ssize_t size = ::read(client->socket.get(), bytes, sizeof bytes);
     if (size < 0) return errno == EAGAIN || errno == EINTR;
-    if (size == 0) return false;
+    if (size == 0) {  // it waits for what it has asked for, or it is gone
+      client->closing = true;
+      return client->connection != nullptr;
+    }
+    if (client->connection == nullptr)
+      client->connection = connection_of(*client->listener, bytes[0]);
+    if (client->connection == nullptr) return false;
     const bool good = client->connection->feed({bytes, static_cast<size_t>(size)});
     for (OpenCall& call : client->connection->take_calls()) {
       Reply reply = board_->reply(std::move(call.call));
       const milliseconds delay = reply.answer.delay;
       if (delay.count() > 0 && reply.problem.empty()) {
         delayed_.emplace(Clock::now() + delay, Delayed{number, call.number, std::move(reply)});
+        ++client->delayed;
       } else {
         client->connection->reply(call.number, reply);
       }
     }
-    client->closing = !good;
+    client->closing = client->closing || !good;
     return true;
   }
 
@@ -184,6 +204,7 @@ class Server final : public StubServer {
       delayed_.erase(delayed_.begin());
       const auto found = clients_.find(due.client);
       if (found == clients_.end()) continue;
+      --found->second.delayed;
       found->second.connection->reply(due.number, due.reply);
       if (!send_to(&found->second, due.client)) clients_.erase(found);
     }
@@ -191,7 +212,7 @@ class Server final : public StubServer {
 
   // False: the connection is to be closed.
   bool send_to(Client* client, uint64_t number) {
-    client->unsent += client->connection->take_output();
+    if (client->connection != nullptr) client->unsent += client->connection->take_output();
     size_t sent = 0;
     while (sent < client->unsent.size()) {
       const ssize_t now = ::send(client->socket.get(), client->unsent.data() + sent,
@@ -202,10 +223,12 @@ class Server final : public StubServer {
       sent += static_cast<size_t>(now);
     }
     client->unsent.erase(0, sent);
-    if (client->unsent.empty() && (client->closing || client->connection->finished())) return false;
+    const bool finished = client->connection != nullptr && client->connection->finished();
+    if (client->unsent.empty() && (finished || (client->closing && client->delayed == 0)))
+      return false;
     client->paused = client->unsent.size() > kMostUnsent;
-    const uint32_t events =
-        (client->paused ? 0u : EPOLLIN) | (client->unsent.empty() ? 0u : EPOLLOUT);
+    const uint32_t events = (client->paused || client->closing ? 0u : EPOLLIN) |
+                            (client->unsent.empty() ? 0u : EPOLLOUT);
     if (events != client->events) watch(client->socket.get(), events, EPOLL_CTL_MOD, number);
     client->events = events;
     return true;

@@ -13,6 +13,7 @@
 
 #include "core/result.h"
 #include "core/rpc/protocol.h"
+#include "daemon/stubs/certificate.h"
 #include "daemon/stubs/stub_board.h"
 
 namespace filibuster::stubs {
@@ -21,6 +22,8 @@ struct StubListener {
   std::string service;
   Protocol protocol = Protocol::kHttp;  // kHttp: HTTP/1, HTTP/2 and gRPC
   std::vector<uint16_t> ports;
+  // With it, a client that begins with TLS is served, too.
+  std::shared_ptr<const Certificate> certificate = nullptr;
 };
 
 class StubServer {
