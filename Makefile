@@ -30,6 +30,8 @@ CFLAGS   += -std=c11 $(OPT) $(IN_ANY_FOLDER)
 ifneq ($(SAN),)
   BUILD    := $(BUILD)-san
   # core/ and preload/ are built without RTTI, which the check of virtual tables needs in whoever uses them.
+  # What a sanitizer finds, it finds at -O1, which compiles in half of the time.
+  OPT := $(if $(LESS),-O1 -g1,$(OPT))
   SANFLAGS := -fsanitize=$(SAN) -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all
 endif
 
