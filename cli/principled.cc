@@ -7,10 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/analysis/documents.h"
+#include "cli/configuration.h"
 #include "cli/output_file.h"
 #include "cli/session.h"
 #include "cli/verb.h"
 #include "cli/watched_files.h"
+#include "daemon/config/config.h"
 
 namespace filibuster::cli {
 namespace {
@@ -38,6 +41,25 @@ int write_copies(const PrincipledOptions& options, const Daemon& daemon, const s
     if (code == kNothingFound) code = kEnvironment;
   }
   return code;
+}
+
+// What the OpenAPI documents of the configuration's services describe. Error: a document that cannot be read. What is wrong with the
+// configuration itself is the daemon's to say.
+Result<nlohmann::ordered_json> described_operations(const nlohmann::ordered_json& request) {
+  auto out = nlohmann::ordered_json::array();
+  const ParsedConfig parsed =
+      parse_config(request.value("config_text", ""), "", request.value("directory", ""));
+  for (const ServiceConfig& service : parsed.config.services) {
+    for (const std::string& path : service.openapi) {
+      const auto text = read_file(path);
+      if (!text) return text.error();
+      const auto document = analysis::read_openapi(path, text.value());
+      if (!document) return document.error();
+      for (const analysis::Endpoint& each : document->endpoints)
+        out.push_back({{"service", service.name}, {"method", each.method}, {"path", each.path}});
+    }
+  }
+  return out;
 }
 
 Work declare_principled(CLI::App& app) {
@@ -83,8 +105,11 @@ Work declare_principled(CLI::App& app) {
     while (true) {
       auto request = session_request("principled", *session, this_client());
       if (!request) return complain(kUsage, request.error().message);
+      auto operations = described_operations(request.value());
+      if (!operations) return complain(kUsage, operations.error().message);
       request.value()["principled"] = {{"keep_going", options->keep_going},
-                                       {"watched", options->watch}};
+                                       {"watched", options->watch},
+                                       {"operations", std::move(operations).value()}};
       if (invocation.has_command && is_configured)
         request.value()["principled"]["command"] = invocation.command;
       // Before the session, so that what changes meanwhile makes it run again, too.

@@ -372,18 +372,10 @@ bool PrincipledTester::judge_counts(Run* run) {
 }
 
 void PrincipledTester::cover(const Run& run) {
-  if (run.ahead) return;
-  const std::string outcome =
-      run.observed.outcome.thrown ? run.observed.outcome.code : std::string("a success");
-  for (CoveredMethod& method : out_->methods) {
-    if (method.service != run.observed.service || method.method != run.observed.method) continue;
-    ++method.executions;
-    if (std::find(method.outcomes.begin(), method.outcomes.end(), outcome) == method.outcomes.end())
-      method.outcomes.push_back(outcome);
-    return;
-  }
-  if (run.observed.has_entry)
-    out_->methods.push_back({run.observed.service, run.observed.method, 1, {outcome}});
+  if (run.ahead || !run.observed.has_entry) return;
+  const principled::Thrown& outcome = run.observed.outcome;
+  methods_.add(run.observed.service, run.observed.method,
+               outcome.thrown ? outcome.code : "a success");
 }
 
 void PrincipledTester::read_blocks(const ExecutionRecord& record, Run* run) const {

@@ -13,8 +13,8 @@ class PrincipledMode final : public Mode {
   explicit PrincipledMode(const SessionRequest& request) : request_(request) {}
 
   Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override {
-    PrincipledTester tester(session, lane, test, session->blocks,
-                            {request_.own_as<PrincipledRequest>().keep_going});
+    const PrincipledRequest& own = request_.own_as<PrincipledRequest>();
+    PrincipledTester tester(session, lane, test, session->blocks, {own.keep_going, own.operations});
     PrincipledTest results;
     const Result<void> done = tester.run(&results);
     Exploration out;

@@ -15,6 +15,10 @@ class PrincipledVerb final : public Verb {
     own->keep_going = options.value("keep_going", false);
     own->watched = options.value("watched", false);
     own->command = options.value("command", std::vector<std::string>());
+    for (const nlohmann::json& each : options.value("operations", nlohmann::json::array())) {
+      own->operations.push_back(
+          {each.value("service", ""), each.value("method", ""), each.value("path", "")});
+    }
     own->directory = json.value("working_directory", "");
     draft->request.own = std::move(own);
   }

@@ -5,12 +5,18 @@
 
 namespace filibuster {
 
+// A method that an OpenAPI document of a service describes: "GET", "/orders/*".
+struct PrincipledOperation {
+  std::string service, method, path;
+};
+
 struct PrincipledRequest final : VerbRequest {
   bool watched = false;     // it runs again whenever a file changes, so the page is read again
   bool keep_going = false;  // all executions, also after the first diagnostic
   std::vector<std::string>
       command;  // of a program in the place of the configuration's tests; empty: there is none
   std::string directory;  // where it runs
+  std::vector<PrincipledOperation> operations;
 };
 
 const Verb& principled_verb();

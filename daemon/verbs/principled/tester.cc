@@ -36,7 +36,8 @@ PrincipledTester::PrincipledTester(SessionContext* session, Lane* lane, const Te
       test_(test),
       channel_(*channel),
       options_(options),
-      config_(session->config) {}
+      config_(session->config),
+      methods_(options_.operations) {}
 
 PrincipledTester::~PrincipledTester() = default;
 
@@ -101,7 +102,7 @@ Result<void> PrincipledTester::run(PrincipledTest* out) {
   std::stable_sort(out->executions.begin(), out->executions.end(),
                    [](const auto& a, const auto& b) { return a.number < b.number; });
   out->left = open_.size() - next_;
-  add_methods_never_called();
+  out->methods = methods_.all(*session_.descriptors->get());
   out->finished = !stopped_ && out->left == 0 && !failed;
   if (out->finished) check_statements();
   if (in_runner_ != nullptr) {
@@ -268,23 +269,6 @@ void PrincipledTester::tell_event(Json event) const {
   event["type"] = "principled";
   event["test"] = test_.name;
   session_.sink(std::move(event));
-}
-
-// Of the gRPC services that were called, as far as there are descriptors.
-void PrincipledTester::add_methods_never_called() {
-  const std::vector<CoveredMethod> called = out_->methods;
-  for (const CoveredMethod& each : called) {
-    const size_t slash = each.method.find('/');
-    if (slash == std::string::npos || each.method.find(' ') != std::string::npos) continue;
-    const auto descriptors = session_.descriptors->get();
-    for (std::string& method : descriptors->methods_of(each.method.substr(0, slash))) {
-      const bool is_listed =
-          std::any_of(out_->methods.begin(), out_->methods.end(), [&](const CoveredMethod& other) {
-            return other.service == each.service && other.method == method;
-          });
-      if (!is_listed) out_->methods.push_back({each.service, std::move(method), 0, {}});
-    }
-  }
 }
 
 void PrincipledTester::check_statements() {

@@ -12,6 +12,7 @@
 #include "daemon/explore/test_run.h"
 #include "daemon/principled/coaching.h"
 #include "daemon/principled/ruling.h"
+#include "daemon/verbs/principled/methods.h"
 #include "daemon/verbs/principled/programs.h"
 #include "daemon/verbs/principled/results.h"
 
@@ -21,6 +22,7 @@ class PrincipledTester {
  public:
   struct Options {
     bool keep_going = false;  // further executions, too, after a diagnostic
+    const std::vector<PrincipledOperation>& operations;
   };
   // All arguments must outlive the tester.
   PrincipledTester(SessionContext* session, Lane* lane, const TestConfig& test,
@@ -73,7 +75,6 @@ class PrincipledTester {
   Result<void> end(Run run);
   void tell_event(nlohmann::json event) const;
   void check_statements();
-  void add_methods_never_called();
   void cover(const Run& run);
   static void fail(Run* run, principled::Diagnostic diagnostic);
   principled::Statements::Readers readers() const;
@@ -96,6 +97,7 @@ class PrincipledTester {
   std::vector<principled::SingleOutcome> outcomes_;
   std::map<std::string, std::string> stated_;  // specifications by their text: where they stand
   std::map<std::string, int> names_;           // of executions
+  MethodCoverage methods_;
   std::set<std::string> matched_, called_stubs_;
   std::vector<std::pair<std::string, std::string>> stub_names_;  // of the test: name, place
   bool stopped_ = false;
