@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <CLI/App.hpp>
-#include <CLI/Validators.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,7 +8,7 @@
 
 #include "cli/analysis/documents.h"
 #include "cli/configuration.h"
-#include "cli/output_file.h"
+#include "cli/copies.h"
 #include "cli/session.h"
 #include "cli/verb.h"
 #include "cli/watched_files.h"
@@ -20,28 +19,9 @@ namespace {
 
 struct PrincipledOptions {
   SessionOptions session;
-  std::string junit, sarif;
+  Copy copies[2] = {{"junit", ""}, {"sarif", ""}};
   bool keep_going = false, watch = false;
 };
-
-int write_copies(const PrincipledOptions& options, const Daemon& daemon, const std::string& id,
-                 int code) {
-  const std::pair<const char*, const std::string*> copies[] = {{"junit", &options.junit},
-                                                               {"sarif", &options.sarif}};
-  for (const auto& copy : copies) {
-    if (copy.second->empty()) continue;
-    const Result<Answer> answer =
-        daemon.client().get("/v1/sessions/" + id + "/report?format=" + copy.first);
-    const Result<void> written = !answer ? Result<void>(answer.error())
-                                 : answer->status != 200
-                                     ? Result<void>(Error{"the daemon has no such report"})
-                                     : write_output(*copy.second, answer->body);
-    if (written) continue;
-    complain(kEnvironment, "--" + std::string(copy.first) + ": " + written.error().message);
-    if (code == kNothingFound) code = kEnvironment;
-  }
-  return code;
-}
 
 // What the OpenAPI documents of the configuration's services describe. Error: a document that cannot be read. What is wrong with the
 // configuration itself is the daemon's to say.
@@ -76,17 +56,12 @@ Work declare_principled(CLI::App& app) {
   app.add_flag(
       "--keep-going", options->keep_going,
       "go on after the first execution that the test says nothing of, or something that is not so");
-  app.add_option("--max-executions", session->max_executions, "stop after N executions")
-      ->type_name("N")
-      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}));
-  app.add_option("--max-faults", session->max_faults, "at most N faults in one execution")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1024));
+  declare_bound_options(app, session);
   app.add_option("--max-time", session->max_time,
                  "begin no execution after this time (90s, 10m, 1h)")
       ->type_name("TIME");
-  app.add_option("--junit", options->junit, "write JUnit XML here")->type_name("FILE");
-  app.add_option("--sarif", options->sarif, "write SARIF here")->type_name("FILE");
+  app.add_option("--junit", options->copies[0].file, "write JUnit XML here")->type_name("FILE");
+  app.add_option("--sarif", options->copies[1].file, "write SARIF here")->type_name("FILE");
   app.add_flag("--real-timeouts", session->real_timeouts,
                "really wait where a timeout is injected");
   app.add_flag(
@@ -119,7 +94,7 @@ Work declare_principled(CLI::App& app) {
         files.emplace(folder, request.value()["config_text"].get<std::string>(), session->root);
       const int code = run_session(*session, request.value(),
                                    [&](const Daemon& daemon, const std::string& id, int ended) {
-                                     return write_copies(*options, daemon, id, ended);
+                                     return write_copies(options->copies, daemon, id, ended);
                                    });
       if (!files || is_interrupted()) return code;
       std::fprintf(stderr, "waiting for a change in %s%s (Ctrl-C ends it)\n", folder.c_str(),

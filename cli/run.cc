@@ -5,40 +5,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/output_file.h"
+#include "cli/copies.h"
 #include "cli/session.h"
 #include "cli/verb.h"
 
 namespace filibuster::cli {
 namespace {
 
-// A document that is written besides those in the root, by the format that the API knows it by.
-struct Copy {
-  const char* format;
-  std::string file;  // "": not wanted
-};
-
 struct RunOptions {
   SessionOptions session;
   Copy copies[3] = {{"junit", ""}, {"sarif", ""}, {"markdown", ""}};
 };
-
-// Returns `code`, or kEnvironment where a file that was asked for is missing and nothing else is wrong.
-int write_copies(const RunOptions& options, const Daemon& daemon, const std::string& id, int code) {
-  for (const Copy& copy : options.copies) {
-    if (copy.file.empty()) continue;
-    const Result<Answer> answer =
-        daemon.client().get("/v1/sessions/" + id + "/report?format=" + copy.format);
-    const Result<void> written = !answer ? Result<void>(answer.error())
-                                 : answer->status != 200
-                                     ? Result<void>(Error{"the daemon has no such report"})
-                                     : write_output(copy.file, answer->body);
-    if (written) continue;
-    complain(kEnvironment, "--" + std::string(copy.format) + ": " + written.error().message);
-    if (code == kNothingFound || code == kTimeOver) code = kEnvironment;
-  }
-  return code;
-}
 
 Work declare_verb(CLI::App& app) {
   return declare_run(app);
@@ -70,12 +47,7 @@ Work declare_run(CLI::App& app, std::vector<std::string>** attached) {
   app.add_flag_callback(
          "--no-reduction", [options] { options->reduce = "off"; }, "the same as --reduce off")
       ->excludes(reduce);
-  app.add_option("--max-executions", options->max_executions, "stop after N executions")
-      ->type_name("N")
-      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}));
-  app.add_option("--max-faults", options->max_faults, "at most N faults in one execution")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1024));
+  declare_bound_options(app, options);
   app.add_option("--reference-executions", options->reference_executions,
                  "run N times without faults first and mask what varies (default 2; 1: compare "
                  "nothing)")
@@ -139,7 +111,7 @@ Work declare_run(CLI::App& app, std::vector<std::string>** attached) {
     if (!request) return complain(kUsage, request.error().message);
     return run_session(*options, request.value(),
                        [&](const Daemon& daemon, const std::string& id, int code) {
-                         return write_copies(*run, daemon, id, code);
+                         return write_copies(run->copies, daemon, id, code);
                        });
   };
 }

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <CLI/Validators.hpp>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
@@ -312,6 +313,15 @@ void declare_common_options(CLI::App& app, SessionOptions* options) {
       app.add_flag("--json", options->json, "progress as JSON lines on standard output");
   app.add_flag("-q,--quiet", options->quiet, "no progress: warnings, errors and the summary only")
       ->excludes(json);
+}
+
+void declare_bound_options(CLI::App& app, SessionOptions* options) {
+  app.add_option("--max-executions", options->max_executions, "stop after N executions")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}));
+  app.add_option("--max-faults", options->max_faults, "at most N faults in one execution")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024));
 }
 
 void declare_lanes_option(CLI::App& app, SessionOptions* options, const std::string& what) {

@@ -15,6 +15,8 @@ namespace filibuster::cli {
 void declare_source_options(CLI::App& app, SessionOptions* options);
 // The options that say which parts indexes have (run, trace).
 void declare_index_options(CLI::App& app, SessionOptions* options);
+// --max-executions and --max-faults (run, principled).
+void declare_bound_options(CLI::App& app, SessionOptions* options);
 // -j, with its description.
 void declare_lanes_option(CLI::App& app, SessionOptions* options, const std::string& what);
 // --root and --json.

@@ -42,8 +42,7 @@ class Ruler {
       no_impact();
     } else if (left.size() == 1) {
       single(left.front());
-    } else if (const auto of_left =
-                   left.size() < faults_.size() ? composite_of(left) : std::nullopt) {
+    } else if (const auto of_left = composite_of(left)) {
       judge(*of_left, left);
     } else if (!out_.diagnostic) {
       ambiguous(left);

@@ -205,6 +205,28 @@ TEST(Ruling, EquallyPreciseStatementsContradict) {
             "on_fault 0: assert-on-fault-failed");
 }
 
+TEST(Ruling, EquallyPreciseCompositesContradictUnlessTheySayTheSame) {
+  const Json a = {{"grpc", "s.S/Price"}, {"fields", {{"/code", "A"}}}},
+             b = {{"grpc", "s.S/Price"}, {"fields", {{"/code", "B"}}}};
+  const std::vector<FaultedCall> both = {rpc_fault("s.S/Price", {{"code", "A"}}),
+                                         rpc_fault("s.S/Price", {{"code", "B"}})};
+  for (const bool other_block : {true, false}) {
+    Stated stated;
+    stated.on_fault({a, b}, 0)
+        .on_fault({"s.S/Price", "s.S/Price"}, 1)
+        .on_fault({b, a}, other_block ? 2 : 0);
+    EXPECT_EQ(judged(stated, both, kSuccess),
+              other_block ? "specifications-contradict" : "on_fault 0: assert-on-fault-failed");
+  }
+  // Errors that differ in their message alone, and a fault without impact beside them.
+  Stated stated;
+  stated.throws({a, b}, "UNAVAILABLE", "no price")
+      .throws({b, a}, "UNAVAILABLE", "no user")
+      .no_impact("s.S/Mail");
+  EXPECT_EQ(judged(stated, both, kUnavailable), "specifications-contradict");
+  EXPECT_EQ(judged(stated, {both[0], kMail, both[1]}, kUnavailable), "specifications-contradict");
+}
+
 TEST(Ruling, WhatWasTrueIsMarked) {
   Stated stated;
   stated.no_impact("s.S/Mail").on_fault({"s.S/Cart"}, 0);
