@@ -167,6 +167,10 @@ class Coach {
       const std::string method = method_text(call);
       if (std::find(methods.begin(), methods.end(), method) != methods.end()) continue;
       methods.push_back(method);
+      const bool is_declared =
+          std::any_of(context_.declared_again.begin(), context_.declared_again.end(),
+                      [&](const Count& each) { return names_call(each.key, call); });
+      if (diagnostic_.kind == K::kNotDeclaredAgain && is_declared) continue;
       const auto count = static_cast<uint64_t>(std::count_if(
           context_.calls.begin(), context_.calls.end(), [&](const DependencyCall& each) {
             return each.reached && method_text(each.call) == method;
@@ -178,8 +182,13 @@ class Coach {
 
   void counts() {
     for (const CountSnippet& count : after_the_fault()) {
-      add("what comes after the fault is called so often and must be", snippets_.again(count));
-      add("or it only reads, and may be called or not", snippets_.again({count.key, std::nullopt}));
+      const bool is_json = context_.form == "json";
+      add("what comes after the fault is called so often and must be" +
+              std::string(is_json ? ": into `side_effecting` of that row" : ""),
+          snippets_.again(count));
+      add("or it only reads, and may be called or not" +
+              std::string(is_json ? ": into `read_only` of that row" : ""),
+          snippets_.again({count.key, std::nullopt}));
     }
   }
 

@@ -26,6 +26,7 @@ struct CoachContext {
   std::vector<SingleOutcome> singles;
   // Of that execution, and of the one without its last fault.
   std::vector<DependencyCall> calls, before;
+  std::vector<Count> declared_again;  // in that execution
 };
 // Fills Diagnostic::remedies.
 void coach(const CoachContext& context, Diagnostic* diagnostic);

@@ -75,6 +75,8 @@ constexpr std::array kRows = {
     DiagnosticRow{K::kStubNeverCalled, "stub-never-called", "No execution called a stub."},
     DiagnosticRow{K::kFaultNotInjected, "planned-fault-not-injected",
                   "A fault that was to be injected was not: the call did not come."},
+    DiagnosticRow{K::kNoTimeout, "caller-has-no-timeout",
+                  "The service waits for an answer for longer than the hang limit."},
     DiagnosticRow{K::kLeftTheLane, "call-left-the-lane",
                   "All dependencies are declared without a process, and a call went elsewhere."},
     DiagnosticRow{K::kNothingCalled, "nothing-called",

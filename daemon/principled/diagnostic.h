@@ -46,6 +46,7 @@ enum class DiagnosticKind : uint8_t {
   kSpecificationNeverMatched,
   kStubNeverCalled,
   kFaultNotInjected,
+  kNoTimeout,
   kLeftTheLane,
   kNothingCalled,
   kProgramEnded,

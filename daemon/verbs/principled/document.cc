@@ -39,6 +39,7 @@ OrderedJson diagnostic_json(const Diagnostic& diagnostic) {
                      {"trace", safe(diagnostic.trace)}};
   out["faults"] = OrderedJson::array();
   for (const auto& fault : diagnostic.faults) out["faults"].push_back(fault_json(fault));
+  out["advice"] = advice_of(diagnostic);
   out["remedies"] = OrderedJson::array();
   for (const principled::Remedy& each : diagnostic.remedies)
     out["remedies"].push_back({{"title", safe(each.title)}, {"snippet", safe(each.snippet)}});

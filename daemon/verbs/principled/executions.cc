@@ -19,6 +19,8 @@ using Json = nlohmann::json;
 
 namespace {
 
+constexpr int kLogLines = 8;
+
 std::string blamed(const BlockResult& result) {
   return result.message.empty() ? "it failed" : result.message;
 }
@@ -165,6 +167,11 @@ void PrincipledTester::look(Run* run) {
     }
   }
   for (const stubs::CallNote& note : notes) {
+    if (!note.stub && note.call.method.empty() && note.call.path.empty()) {
+      // A client that was refused before it could call.
+      fail(run, {DiagnosticKind::kCallWithoutStub, note.problem, "", "", run->row.faults, {}});
+      continue;
+    }
     if (!note.stub) {
       const Json key =
           principled::key_json({note.call, ""}, {!note.call.arguments.is_null(), false});
@@ -208,6 +215,16 @@ bool PrincipledTester::judge_calls(Run* run) {
                {}});
   }
   for (const ObservedCall& call : seen.calls) {
+    if (!call.waited.empty())
+      fail(run,
+           {DiagnosticKind::kNoTimeout,
+            "under the fault " + call.fault + " at " + principled::method_text(call.call.call) +
+                ", '" + seen.service + "' waits for an answer that does not come: " + call.waited +
+                ". Give the call a timeout; or leave this fault out of `faults`",
+            "",
+            "",
+            run->row.faults,
+            {}});
     if (!call.failed || call.call.faulted) continue;
     const bool unimplemented = call.ending.starts_with("UNIMPLEMENTED") || call.ending == "501";
     fail(run, {unimplemented ? DiagnosticKind::kUnimplemented : DiagnosticKind::kDependencyFailed,
@@ -234,7 +251,16 @@ bool PrincipledTester::judge_happy_path(const BlockResult& executed, Run* run) {
     std::string text = "without any fault, the block 'execute' ";
     text += seen.outcome.thrown ? "is answered " + to_text(seen.outcome)
                                 : "failed: " + blamed(executed);
-    fail(run, {DiagnosticKind::kBlockFailed, text, executed.at, executed.trace, {}, {}});
+    std::string trace = executed.trace;
+    if (seen.outcome.thrown) {
+      if (seen.calls.empty())
+        text += ", and '" + seen.service +
+                "' has called no service of the configuration: lead its calls there by "
+                "${port:NAME} in its `env`, or by `hosts`";
+      const std::string said = last_lines(lane_.place().log_path(seen.service), kLogLines);
+      if (trace.empty() && !said.empty()) trace = "last lines of '" + seen.service + "':\n" + said;
+    }
+    fail(run, {DiagnosticKind::kBlockFailed, text, executed.at, trace, {}, {}});
     return false;
   }
   if (!seen.has_entry || seen.calls.empty()) {
@@ -295,6 +321,7 @@ bool PrincipledTester::judge_under_faults(const BlockResult& executed, Run* run)
     // What to offer depends on whether the assertions of the test still hold.
     if (!outcome.thrown) learn_assertions(run);
     fail(run, *ruling.diagnostic);
+    add_what_was_answered(run);
     return false;
   }
   for (const principled::Step& step : ruling.steps) {
@@ -326,6 +353,14 @@ void PrincipledTester::learn_assertions(Run* run) {
   if (run->observed.outcome.thrown) return;
   const auto asserted = run_block({Block::kAssertTest}, run);
   run->assertions_hold = asserted && asserted->passed;
+  if (asserted && !asserted->passed) run->assertion = blamed(*asserted);
+}
+
+// Whether a success is right can be seen from the answer, and from what the assertions of the test say of it.
+void PrincipledTester::add_what_was_answered(Run* run) {
+  std::string& text = run->row.diagnostic->text;
+  if (!run->observed.answer.empty()) text += "\nit answered " + run->observed.answer;
+  if (!run->assertion.empty()) text += "\nassert_test does not hold: " + run->assertion;
 }
 
 bool PrincipledTester::judge_counts(Run* run) {
@@ -367,6 +402,12 @@ bool PrincipledTester::judge_counts(Run* run) {
   auto wrong = principled::wrong_count({run->statements, calls,
                                         run->set->faults.empty() ? nullptr : &run->set->before,
                                         run->row.faults, run->observed.outcome.thrown});
+  if (wrong && wrong->kind == DiagnosticKind::kNotDeclaredAgain) {
+    // Where it is to be written.
+    for (const principled::ExceptionAssertions& each : run->statements.on_exceptions) {
+      if (each.code == run->observed.outcome.code) wrong->at = each.at;
+    }
+  }
   if (wrong) fail(run, std::move(*wrong));
   return !wrong;
 }

@@ -42,6 +42,12 @@ Thrown outcome_of(const RpcRecord& rpc) {
   return out;
 }
 
+// The body as far as it is known; of gRPC, which has none in words, nothing.
+std::string answer_of(const RpcRecord& rpc) {
+  if (rpc.is_grpc()) return "";
+  return to_text(Thrown{true, std::to_string(rpc.status), rpc.response_sample});
+}
+
 stubs::Call call_of(const RpcRecord& rpc) {
   stubs::Call out;
   out.service = rpc.service;
@@ -89,6 +95,7 @@ class Observer {
     }
     if (last != nullptr) {
       out.outcome = outcome_of(*last);
+      if (!out.outcome.thrown) out.answer = answer_of(*last);
       out.service = last->service;
       out.method = call_name(*last, path_of(*last));
     }
@@ -144,6 +151,7 @@ class Observer {
     call.failed = rpc.failed();
     call.ending = ending_name(rpc);
     if (rpc.injected) call.fault = to_text(rpc.fault);
+    if (rpc.injected && rpc.hang_limit.waited_on()) call.waited = to_text(rpc.hang_limit);
     FaultChoice choice = choose_faults(from_.config, rpc, root_is_known(rpcs_, rpc));
     call.faults = std::move(choice.faults);
     call.left_out = std::move(choice.left_out);

@@ -30,10 +30,12 @@ struct ObservedCall {
   std::string left_out;           // why it gets none; "": it gets some, or none are configured
   bool failed = false;            // it did not end well
   std::string ending;             // "200", `UNAVAILABLE "no stock"`
+  std::string waited;  // how its caller waited for as long as the fault lasted; "": it did not
 };
 
 struct Observed {
   principled::Thrown outcome;
+  std::string answer;                      // of a success, as it is shown: `200 "bought"`
   bool has_entry = false;                  // the block made a call
   std::string service, method;             // that it called last
   std::vector<ObservedCall> calls;         // in the order of issue

@@ -16,6 +16,22 @@ std::string indented(const std::string& text, const char* by) {
   return out;
 }
 
+// Where the remedies of a diagnostic belong.
+std::string where_to_write(principled::DiagnosticKind kind) {
+  using K = principled::DiagnosticKind;
+  switch (kind) {
+    case K::kCallWithoutStub:
+      return " into the stubs of the service or of the test";
+    case K::kStubHasNoCount:
+      return " where the calls of stubs are asserted (`assert_stubs`)";
+    case K::kNotDeclaredAgain:
+    case K::kStubsDidNotHold:
+      return " where the assertions for this error or fault stand";
+    default:
+      return " into the block `failure`";
+  }
+}
+
 }  // namespace
 
 bool PrincipledTest::passed() const {
@@ -27,6 +43,15 @@ bool PrincipledTest::passed() const {
 uint64_t PrincipledTest::judged() const {
   return static_cast<uint64_t>(std::count_if(executions.begin(), executions.end(),
                                              [](const auto& each) { return !each.ahead; }));
+}
+
+std::string advice_of(const principled::Diagnostic& diagnostic) {
+  if (diagnostic.remedies.empty()) return "";
+  const bool may_be_a_bug =
+      !diagnostic.faults.empty() && diagnostic.kind != principled::DiagnosticKind::kCallWithoutStub;
+  return (may_be_a_bug ? "First: is this a bug? If so, mend it. If it is meant, write one of these"
+                       : "To go on, write") +
+         where_to_write(diagnostic.kind) + ":";
 }
 
 std::string diagnostic_text(const principled::Diagnostic& diagnostic) {
@@ -42,9 +67,7 @@ std::string diagnostic_text(const principled::Diagnostic& diagnostic) {
   }
   if (!diagnostic.trace.empty()) out += indented(diagnostic.trace, "  | ");
   if (diagnostic.remedies.empty()) return out;
-  out += diagnostic.faults.empty()
-             ? "To go on, write:\n"
-             : "First: is this a bug? If so, mend it. If it is meant, write one of these:\n";
+  out += advice_of(diagnostic) + "\n";
   for (size_t i = 0; i < diagnostic.remedies.size(); ++i) {
     const principled::Remedy& each = diagnostic.remedies[i];
     out +=

@@ -56,6 +56,9 @@ struct PrincipledTest {
   uint64_t judged() const;  // executions that were not run ahead
 };
 
+// The line above what can be written; "": nothing can.
+std::string advice_of(const principled::Diagnostic& diagnostic);
+
 // The diagnostic for a person: what happened, where, whether it is a bug, and what to write otherwise.
 std::string diagnostic_text(const principled::Diagnostic& diagnostic);
 

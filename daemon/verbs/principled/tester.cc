@@ -212,8 +212,9 @@ Result<void> PrincipledTester::advise(Run* run) {
   context.assertions_hold = run->assertions_hold;
   context.calls = run->observed.dependency_calls();
   context.before = run->set->before;
+  context.declared_again = run->statements.declared_again;
   if (run->row.faults.size() == 1) {
-    outcomes_.push_back({run->row.faults.front(), run->observed.outcome, run->assertions_hold});
+    remember(*run);
     const std::string method = principled::method_text(run->row.faults.front().seen.call);
     size_t ahead = 0;
     for (const Planned& single : singles_) {
@@ -233,7 +234,7 @@ Result<void> PrincipledTester::advise(Run* run) {
       auto tried = execute(set, Kind::kAhead);
       if (!tried) return tried.error();
       if (stopped_ || !tried->gone.empty()) break;
-      outcomes_.push_back({single.fault, tried->observed.outcome, tried->assertions_hold});
+      remember(tried.value());
       out_->executions.push_back(std::move(tried->row));
     }
   }
@@ -242,9 +243,21 @@ Result<void> PrincipledTester::advise(Run* run) {
   return {};
 }
 
+// Of an execution with one fault. What was run ahead of it said the same, and is listed no more.
+void PrincipledTester::remember(const Run& run) {
+  const principled::FaultedCall& fault = run.row.faults.front();
+  const auto is_same = [&](const principled::FaultedCall& other) {
+    return other.rpc.index == fault.rpc.index && other.rpc.identity() == fault.rpc.identity();
+  };
+  std::erase_if(outcomes_, [&](const auto& each) { return is_same(each.fault); });
+  outcomes_.push_back({fault, run.observed.outcome, run.assertions_hold});
+  std::erase_if(out_->executions, [&](const PrincipledExecution& each) {
+    return each.ahead && each.faults.size() == 1 && is_same(each.faults.front());
+  });
+}
+
 Result<void> PrincipledTester::end(Run run) {
-  if (run.row.faults.size() == 1 && !run.row.diagnostic)
-    outcomes_.push_back({run.row.faults.front(), run.observed.outcome, run.assertions_hold});
+  if (run.row.faults.size() == 1 && !run.row.diagnostic) remember(run);
   principled::Program::End end{run.row.number, !run.row.diagnostic, "", ""};
   if (run.row.diagnostic) {
     end.kind = diagnostic_name(run.row.diagnostic->kind);

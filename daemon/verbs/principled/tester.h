@@ -53,7 +53,8 @@ class PrincipledTester {
     std::vector<BlockTime> times;
     std::vector<principled::Interval> intervals;
     bool ahead = false, assertions_hold = false;
-    std::string gone;  // why the program does not go on; "": it does
+    std::string assertion;  // what they say where they do not hold
+    std::string gone;       // why the program does not go on; "": it does
   };
   enum class Kind : uint8_t { kListed, kAhead };
 
@@ -69,6 +70,8 @@ class PrincipledTester {
   bool judge_calls(Run* run);
   bool judge_counts(Run* run);
   void learn_assertions(Run* run);
+  static void add_what_was_answered(Run* run);
+  void remember(const Run& run);
   void read_blocks(const ExecutionRecord& record, Run* run) const;
   void extend(const Set& set, const Run& run);
   Result<void> advise(Run* run);

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from shop import ASKS, CALM, COUNTS, FREE, HARD, ITEM, ITEMS, ON_503, SOFT, USER, kind_of, principled, said
+from shop import ASKS, CALM, COUNTS, FREE, HARD, ITEM, ITEMS, ON_503, SHOP, SOFT, USER, USERS, kind_of, principled, said
 
 
 def test_all_that_is_stated_holds(principled):
@@ -148,6 +148,17 @@ def test_an_assertion_for_the_code_that_fails(principled):
 def test_what_comes_after_the_fault_is_declared_again(principled, again, kind):
     told = principled(failure=[*HARD, {"on_exception": 503, **again}])
     assert told.only["kind"] == kind, told
+
+
+def test_what_is_declared_again_already_is_not_offered(principled):
+    """At the line of the row that lacks it."""
+    more = SHOP.replace("return 503", "return (call('users', 'GET', '/mail')[0] and 503)")
+    users = [*USERS, {"method": "GET", "path": "/mail", "answer": {"text": ""}}]
+    source = more.replace("    return 200", "    call('users', 'GET', '/mail')\n    return 200")
+    told = principled(source, users=users, failure=[*HARD, {"on_exception": 503, "side_effecting": [{"on": ITEM, "times": 0}]}],
+                      assert_stubs=[*COUNTS, {"on": "GET /mail", "times": 1}])
+    assert told.only["kind"] == "dependency-not-declared-again", told
+    assert [json.loads(snippet) for snippet in told.remedies] == [{"on": "GET /mail", "times": 1}, "GET /mail"], told
 
 
 def test_a_fault_without_impact_that_ends_in_an_error(principled):

@@ -6,7 +6,43 @@ import threading
 
 import pytest
 
-from shop import COUNTS, FREE, HARD, ITEM, ITEMS, ON_503, SHOP, SOFT, USER, USERS, Told, principled, said
+from shop import ASKS, COUNTS, FREE, HARD, ITEM, ITEMS, ON_503, SHOP, SOFT, USER, USERS, Told, kind_of, principled, said
+
+
+def test_what_was_answered_is_told(principled):
+    told = principled(ASKS.format(count=1, answer="200, '{\"left\": 9}' if failed else 'bought'"), users=[], assert_stubs=[{"on": ITEM, "times": 1}])
+    assert told.only["kind"] == "injected-fault-unspecified", told
+    assert 'it answered 200 "{"left": 9}"\nassert_test does not hold: exit status 1' in told.only["text"], told
+
+
+def test_a_caller_that_has_no_timeout_is_named(principled):
+    """The silence that ends by the hang limit is none that the service has answered."""
+    source = SHOP.replace("def answer", """
+import http.client, os
+def call(name, method, path, body=None):
+    connection = http.client.HTTPConnection("127.0.0.1", int(os.environ[f"PORT_{name.upper()}"]))
+    try:
+        connection.request(method, path, json.dumps(body))
+        return connection.getresponse().status, ""
+    except OSError:
+        return 0, ""
+def answer""").replace("import http", "import json, http").replace("answer(call)", "answer(_)")
+    told = principled(source, faults=["timeout"], failure=HARD + ON_503, members={"bounds": {"hang_limit": 1}})
+    assert told.only["kind"] == "caller-has-no-timeout" and told.exit_code == 1, told
+    assert "'shop' waits for an answer that does not come: caller has no timeout (hang limit 1.0 s reached)" in told.only["text"], told
+    assert told.only["faults"][0]["call_site"].startswith("shop.py"), told
+
+
+def test_a_service_that_calls_elsewhere_is_told_how_to_be_led(principled):
+    told = principled('def answer(call):\n    print("no such host", flush=True)\n    return 502, "no price"')
+    assert told.only["kind"] == "block-failed", told
+    assert "'shop' has called no service of the configuration: lead its calls there by ${port:NAME} in its `env`, or by `hosts`" in told.only["text"], told
+    assert "no such host" in told.only["trace"], told
+
+
+def test_a_client_of_tls_gets_no_stub_to_write(principled):
+    told = principled("def answer(_):\n    import os, urllib.request\n    urllib.request.urlopen('https://127.0.0.1:' + os.environ['PORT_USERS'])\n    return 200, ''")
+    assert told.only["kind"] == "call-without-stub" and not told.remedies and '"tls": true in its row' in told.only["text"], told
 
 
 # (e)
@@ -177,6 +213,15 @@ def test_a_block_takes_no_longer_than_the_test_may(project):
 def test_it_goes_on_where_that_is_wanted(principled):
     told = principled(options=["--keep-going"])
     assert told.kinds == ["thrown-exception-unspecified", "injected-fault-unspecified"] and told.exit_code == 1, told
+
+
+def test_a_fault_that_was_run_ahead_counts_once(principled):
+    told = principled(faults=(503, 500, 502), options=["--keep-going"])
+    names = [execution["name"] for execution in told.test["executions"]]
+    assert len(names) == len(set(names)) == 7, told
+    titles = [remedy["title"] for diagnostic in told.diagnostics for remedy in diagnostic["remedies"]]
+    assert any("(all three faults that were tried end so)" in title for title in titles), told
+    assert not any("all four" in title or "both" in title for title in titles), told
 
 
 def test_a_bound_of_executions_ends_it(principled):

@@ -19,6 +19,7 @@ export interface Diagnostic {
   at: string;
   trace: string;
   faults: Fault[];
+  advice: string;
   remedies: Remedy[];
 }
 

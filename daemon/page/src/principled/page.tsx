@@ -35,7 +35,7 @@ function Said({ diagnostic }: { diagnostic: Diagnostic }) {
       {diagnostic.trace && <pre tabIndex={0} aria-label="What the block said">{visible(diagnostic.trace)}</pre>}
       {diagnostic.remedies.length > 0 && (
         <>
-          <p><b>{diagnostic.faults.length > 0 ? "First: is this a bug? If so, mend it. If it is meant, write one of these:" : "To go on, write:"}</b></p>
+          <p><b>{visible(diagnostic.advice)}</b></p>
           <ol class="remedies">
             {diagnostic.remedies.map((remedy) => (
               <li>
