@@ -27,4 +27,8 @@ std::string to_text(const Thrown& thrown) {
   return thrown.code + (thrown.message.empty() ? "" : " \"" + thrown.message + "\"");
 }
 
+std::string blame_of(const BlockResult& result) {
+  return result.message.empty() ? "it failed" : result.message;
+}
+
 }  // namespace filibuster::principled

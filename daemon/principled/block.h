@@ -49,6 +49,8 @@ struct BlockResult {
   std::vector<nlohmann::json> calls;
   std::optional<Thrown> outcome;  // what the test says itself of how the service answered
 };
+// Of a block that failed: its message, or that it failed.
+std::string blame_of(const BlockResult& result);
 
 // The test: commands of the configuration, or a program that asks what it is to do next.
 class Program {
