@@ -16,7 +16,7 @@ reproduce-rainmaker: test-deps  ## Tables 5, 7 and 8 of Rainmaker, its coverage 
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all cloud-corpus
 	@BUILD=$(BUILD) $(PYTHON) tests/reproduce/rainmaker.py
 .PHONY: reproduce-principled
-reproduce-principled: test-deps  ## Appendix A of the dissertation, step by step, in JSON, pytest, JUnit and GoogleTest (about 5 minutes)
+reproduce-principled: test-deps  ## Appendix A of the dissertation, step by step, in JSON, pytest, JUnit and GoogleTest (5 to 10 minutes)
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all corpus
 	@BUILD=$(BUILD) $(PYTHON) tests/reproduce/principled.py
 # What a refactoring must not change: what is written about the corpus by another built checkout and by this one. With WITH, what is

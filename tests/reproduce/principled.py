@@ -14,7 +14,7 @@ BUILD = REPOSITORY / os.environ.get("BUILD", "build")
 FILIBUSTER = BUILD / "bin" / "filibuster"
 FILES = REPOSITORY / "corpus" / "purchase" / "principled"
 JUNIT_PLATFORM = pathlib.Path("/usr/share/java/junit-platform-console-standalone.jar")
-PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "filibuster_principled", "order_test.py"]
+PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "filibuster_principled"]
 sys.path.insert(0, str(REPOSITORY / "tests" / "integration" / "principled"))
 import tutorial  # noqa: E402
 
@@ -28,26 +28,28 @@ TEXT = [
     "A.2.1: the counts of three adjustments", "A.2.2: each in isolation first", "A.2.2: then compositions: nothing is derived",
     "A.2.2: with updateCart, too", "A.2.2: all three together", "A.2: all is stated",
     "A.3: the new dependency comes after the faults", "A.3: its own fault is to be stated", "A.3: compositions with it are inferred"]
-SINGLE = 9  # steps of one discount: the programs have these
+PARTS = {"order": 0, "discounts": 9}  # the programs of each form, and their first steps
 
 
 class Failed(Exception):
     pass
 
 
-def program(form, folder):
-    """Its command, built there."""
+def programs(form, folder):
+    """The command of each part, built there."""
     if form == "pytest":
-        return PYTEST
+        return {part: [*PYTEST, f"{part}_test.py"] for part in PARTS}
     if form == "gtest":
-        subprocess.run(["g++", "-std=c++17", f"-I{REPOSITORY}/cli/c", "order_test.cc", "-o", "order_test", "-lgtest_main", "-lgtest", "-lpthread"],
-                       cwd=folder, check=True)
-        return ["./order_test"]
+        for part in PARTS:
+            subprocess.run(["g++", "-std=c++17", f"-I{REPOSITORY}/cli/c", f"{part}_test.cc", "-o", f"{part}_test", "-lgtest_main", "-lgtest", "-lpthread"],
+                           cwd=folder, check=True)
+        return {part: [f"./{part}_test"] for part in PARTS}
     if not shutil.which("javac") or not JUNIT_PLATFORM.exists():
         raise Failed(f"there is no {JUNIT_PLATFORM}, or no JDK: install the packages of make test-deps")
+    classes = {part: f"{part.capitalize()}Test" for part in PARTS}
     subprocess.run(["javac", "--release", "8", "-Xlint:-options", "-cp", JUNIT_PLATFORM, "-d", "classes", REPOSITORY / "cli/java/FilibusterPrincipled.java",
-                    "OrderTest.java"], cwd=folder, check=True)
-    return ["java", "-jar", str(JUNIT_PLATFORM), "--class-path=classes", "--select-class=OrderTest"]
+                    *(f"{name}.java" for name in classes.values())], cwd=folder, check=True)
+    return {part: ["java", "-jar", str(JUNIT_PLATFORM), "--class-path=classes", f"--select-class={name}"] for part, name in classes.items()}
 
 
 def told(folder, config, program=(), step=0):
@@ -74,14 +76,15 @@ def main():
         for file in FILES.iterdir():
             if file.is_file():
                 shutil.copy(file, folder)
-        built = {form: program(form, folder) for form in forms if form != "json"}
-        program_config = json.loads((FILES / "order_program.json").read_text())
+        built = {form: programs(form, folder) for form in forms if form != "json"}
+        tests = {part: json.loads((FILES / f"{part}_program.json").read_text())["tests"] for part in PARTS}
         print(f"{'step':>4}  {'form':6}  {'executions':>10}  {'diagnostic':45}  the text")
         for number, ((config, expected), text) in enumerate(zip(steps, TEXT)):
+            part = [part for part, first in PARTS.items() if number >= first][-1]
             for form in forms:
-                if form != "json" and number >= SINGLE:
-                    continue
-                kind, count = told(folder, config) if form == "json" else told(folder, program_config, built[form], number)
+                # The services and the faults are the page's in each form: some steps change them.
+                kind, count = (told(folder, config) if form == "json" else
+                               told(folder, {**config, "tests": tests[part]}, built[form][part], number))
                 good = (kind, count) == expected
                 wrong += not good
                 print(f"{number:>4}  {form:6}  {count:>10}  {kind:45}  {text}" + ("" if good else f"  ! expected: {expected[0]}, {expected[1]}"), flush=True)

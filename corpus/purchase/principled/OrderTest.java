@@ -6,7 +6,7 @@ public class OrderTest extends FilibusterPrincipled {
   static final String GET_USER = "shop.UserService/GetUser", GET_CART = "shop.CartService/GetCart";
   static final String GET_ADJUSTMENT = "shop.PricingAdjustmentService/GetAdjustment", UPDATE_CART = "shop.CartService/UpdateCart";
   static final String NOT_COMPLETED = "the purchase could not be completed, try again: ";
-  static final int STEP = Integer.parseInt(System.getenv().getOrDefault("STEP", "8"));
+  static final int STEP = step(8);
 
   @Override
   public void setupBlock() {
@@ -21,28 +21,16 @@ public class OrderTest extends FilibusterPrincipled {
         answer().message("{\"cart_id\": \"c1\", \"merchant_id\": \"bob\", \"total\": 10000}"));
     stubFor("cart", rpc(UPDATE_CART).request("{\"cart_id\": \"c1\", \"discount_percent\": 10}"),
         answer().message("{\"cart_id\": \"c1\", \"merchant_id\": \"bob\", \"total\": 9000}"));
-    stubFor("pricing", rpc(GET_ADJUSTMENT).field("/code", "FIRST-TIME"), answer().message("{\"percent\": 10}"));
+    stubFor("pricing", adjustment("FIRST-TIME"), answer().message("{\"percent\": 10}"));
   }
 
   @Override
   public void failureBlock() {
     if (STEP >= 3) assertFaultThrows(GET_USER, "UNAVAILABLE", NOT_COMPLETED + "no user");
-    if (STEP >= 4) {
-      assertOnException("UNAVAILABLE", () -> {
-        run("sh", "blocks.sh", "unchanged");
-        readOnlyRpc(GET_CART);
-        readOnlyRpc(GET_ADJUSTMENT);
-        sideEffectingRpc(UPDATE_CART, 0);
-      });
-    }
+    if (STEP >= 4) assertOnException("UNAVAILABLE", this::nothingHappened);
     if (STEP >= 5) assertFaultThrows(GET_CART, "UNAVAILABLE", NOT_COMPLETED + "no cart");
-    if (STEP >= 6) {
-      assertOnFault(rpc(GET_ADJUSTMENT).field("/code", "FIRST-TIME"), () -> {
-        run("sh", "blocks.sh", "paid", "10000");
-        if (STEP >= 7) sideEffectingRpc(UPDATE_CART, 0);
-      });
-    }
-    if (STEP >= 8) assertOnFault(UPDATE_CART, () -> run("sh", "blocks.sh", "paid", "10000"));
+    if (STEP >= 6) assertOnFault(adjustment("FIRST-TIME"), this::withoutDiscount);
+    if (STEP >= 8) assertOnFault(UPDATE_CART, () -> paid(10000));
   }
 
   @Override
@@ -52,7 +40,7 @@ public class OrderTest extends FilibusterPrincipled {
 
   @Override
   public void assertTestBlock() {
-    run("sh", "blocks.sh", "paid", "9000");
+    paid(9000);
   }
 
   @Override
@@ -64,6 +52,30 @@ public class OrderTest extends FilibusterPrincipled {
   @Override
   public void teardownBlock() {
     run("sh", "blocks.sh", "teardown");
+  }
+
+  void nothingHappened() {
+    run("sh", "blocks.sh", "unchanged");
+    readOnlyRpc(GET_CART);
+    readOnlyRpc(GET_ADJUSTMENT);
+    sideEffectingRpc(UPDATE_CART, 0);
+  }
+
+  void withoutDiscount() {
+    paid(10000);
+    if (STEP >= 7) sideEffectingRpc(UPDATE_CART, 0);
+  }
+
+  static void paid(int total) {
+    run("sh", "blocks.sh", "paid", String.valueOf(total));
+  }
+
+  static Key adjustment(String code) {
+    return rpc(GET_ADJUSTMENT).field("/code", code);
+  }
+
+  static int step(int last) {
+    return Integer.parseInt(System.getenv().getOrDefault("STEP", String.valueOf(last)));
   }
 
   static void run(String... command) {

@@ -14,6 +14,7 @@ import shop_pb2_grpc
 GET_USER, GET_CART = "shop.UserService/GetUser", "shop.CartService/GetCart"
 GET_ADJUSTMENT, UPDATE_CART = "shop.PricingAdjustmentService/GetAdjustment", "shop.CartService/UpdateCart"
 FIRST_TIME = key(GET_ADJUSTMENT, fields={"/code": "FIRST-TIME"})
+NO_USER, NO_CART = (f"the purchase could not be completed, try again: no {lost}" for lost in ("user", "cart"))
 STEP = int(os.environ.get("STEP", "8"))
 FUNDS = 20000
 STORE = redis.Redis(*os.environ["REDIS"].rsplit(":", 1), decode_responses=True)
@@ -35,11 +36,11 @@ class TestOrder(PrincipledTest):
 
     def failure_block(self):
         if STEP >= 3:
-            self.assert_fault_throws(GET_USER, "UNAVAILABLE", "the purchase could not be completed, try again: no user")
+            self.assert_fault_throws(GET_USER, "UNAVAILABLE", NO_USER)
         if STEP >= 4:
             self.assert_on_exception("UNAVAILABLE", self.nothing_happened)
         if STEP >= 5:
-            self.assert_fault_throws(GET_CART, "UNAVAILABLE", "the purchase could not be completed, try again: no cart")
+            self.assert_fault_throws(GET_CART, "UNAVAILABLE", NO_CART)
         if STEP >= 6:
             self.assert_on_fault(FIRST_TIME, self.without_discount)
         if STEP >= 8:

@@ -10,7 +10,8 @@ import subprocess
 import jsonschema
 import pytest
 
-from conftest import BUILD, PYTHON, REPOSITORY
+import tutorial
+from conftest import BUILD, CORPUS, PYTHON, REPOSITORY
 from small_apps import config, relay, url
 
 JUNIT_PLATFORM = pathlib.Path("/usr/share/java/junit-platform-console-standalone.jar")
@@ -126,3 +127,17 @@ def test_a_test_states_what_it_says(project, form):
     assert plainly.returncode == 0, plainly
     for name in ("without faults", "GET /: status:503"):
         assert name in plainly.stdout, plainly
+
+
+@pytest.mark.whole  # 32 executions, whose statements are those of the last step of test_tutorial.py
+def test_a_larger_test_inherits_from_another(project):
+    if not shutil.which("redis-cli"):
+        pytest.skip("NOT CHECKED: redis is not installed")
+    files = CORPUS / "purchase" / "principled"
+    for name in ("order_test.py", "discounts_test.py"):
+        shutil.copy(files / name, project.directory)
+    text = (files / "discounts_program.json").read_text()
+    project.write("discounts.json", text.replace("../../../build", str(BUILD)).replace("../../../cli", f"{REPOSITORY}/cli"))
+    run = project.filibuster("principled", "-c", "discounts.json")
+    report = json.loads((run.root / "principled.json").read_text())
+    assert run.exit_code == 0 and tutorial.said(report) == (tutorial.HOLDS, 32), run

@@ -32,4 +32,7 @@ def test_each_step_says_what_the_page_says(project, number):
 
 @pytest.mark.parametrize("name, executions", [("order", 9), ("discounts", 32)])
 def test_the_files_of_the_example_are_the_ends_of_the_tutorial(name, executions):
-    assert json.loads((FILES / f"{name}.json").read_text()) in [config for config, said in STEPS if said == (tutorial.HOLDS, executions)]
+    end = json.loads((FILES / f"{name}.json").read_text())
+    assert end in [config for config, said in STEPS if said == (tutorial.HOLDS, executions)]
+    programs = json.loads((FILES / f"{name}_program.json").read_text())
+    assert {**programs, "tests": []} == {**end, "tests": []}
