@@ -22,7 +22,7 @@ def test_each_step_says_what_the_page_says(project, number):
     if not shutil.which("redis-cli"):
         pytest.skip("NOT CHECKED: redis is not installed")
     config, expected = STEPS[number]
-    for file in filter(pathlib.Path.is_file, FILES.iterdir()):  # not what who follows the page leaves there
+    for file in filter(pathlib.Path.is_file, FILES.iterdir()):  # and not what a session of the page has left there
         shutil.copy(file, project.directory)
     project.write("mine.json", json.dumps(config).replace("../../../build", str(BUILD)))
     run = project.filibuster("principled", "-c", "mine.json")
