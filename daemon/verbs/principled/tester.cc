@@ -104,7 +104,7 @@ Result<void> PrincipledTester::run(PrincipledTest* out) {
   out->left = open_.size() - next_;
   out->methods = methods_.all(*session_.descriptors->get());
   out->finished = !stopped_ && out->left == 0 && !failed;
-  if (out->finished) check_statements();
+  if (out->finished && !bounded_) check_statements();
   if (in_runner_ != nullptr) {
     std::string text;
     for (const Diagnostic& each : out->diagnostics)
@@ -179,7 +179,12 @@ void PrincipledTester::extend(const Set& set, const Run& run) {
     if (calls[i].call.faulted) from = i + 1;
   }
   const uint32_t most = config_.bounds.max_faults;
-  if (most != 0 && set.faults.size() >= most) return;
+  if (most != 0 && set.faults.size() >= most) {
+    // What is stated of larger sets was not tried.
+    bounded_ |= std::any_of(calls.begin() + static_cast<std::ptrdiff_t>(from), calls.end(),
+                            [](const ObservedCall& each) { return !each.faults.empty(); });
+    return;
+  }
   for (size_t i = from; i < calls.size(); ++i) {
     if (!calls[i].left_out.empty()) {
       const std::string note =

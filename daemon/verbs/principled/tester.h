@@ -103,7 +103,7 @@ class PrincipledTester {
   MethodCoverage methods_;
   std::set<std::string> matched_, called_stubs_;
   std::vector<std::pair<std::string, std::string>> stub_names_;  // of the test: name, place
-  bool stopped_ = false;
+  bool stopped_ = false, bounded_ = false;
 };
 
 }  // namespace filibuster

@@ -94,3 +94,10 @@ def test_the_most_precise_statement_counts(principled, method):
 def test_executions_have_different_names(principled):
     told = principled(failed_of(2), users=[], failure=[*SINGLES[:2], without([ITEM, ITEM], "ab")], assert_stubs=[{"on": ITEM, "times": 2}])
     assert len({execution["name"] for execution in told.executions}) == len(told.executions) == 4, told
+
+
+def test_what_is_stated_of_sets_that_were_left_out_is_no_mistake(principled):
+    failure = [*SINGLES[:2], without([kind_of("a"), kind_of("b")], "ab")]
+    for options, executions in (["--max-faults", "1"], 3), ([], 4):
+        told = principled(failed_of(2), users=[], failure=failure, assert_stubs=[{"on": ITEM, "times": 2}], options=options)
+        assert told.kinds == [] and len(told.executions) == executions, told
