@@ -89,7 +89,12 @@ Work declare_config(CLI::App& app) {
   auto file = std::make_shared<std::string>("filibuster.json");
   app.require_subcommand(1);
   CLI::App* const check_app = app.add_subcommand("check", "look for mistakes; nothing is started");
-  check_app->add_option("FILE", *file, "the configuration")->type_name("")->capture_default_str();
+  CLI::Option* const by_place = check_app->add_option("FILE", *file, "the configuration")
+                                    ->type_name("")
+                                    ->capture_default_str();
+  check_app->add_option("-c,--config", *file, "the same, as the other verbs name it")
+      ->type_name("FILE")
+      ->excludes(by_place);
   return [file](const Invocation&) { return check_file(*file); };
 }
 
@@ -98,7 +103,7 @@ Work declare_config(CLI::App& app) {
 const Verb kConfigVerb = {
     "config", "check a configuration and show what it says",
     "  filibuster config check\n"
-    "  filibuster config check ci/filibuster.json\n"
+    "  filibuster config check ci/filibuster.json        # or -c ci/filibuster.json\n"
     "\nIt warns where a port of this machine is named that no service has, since its\n"
     "service gets a free one.\n"
     "\nExit status: 0 valid, also with warnings, 2 not valid.\n",

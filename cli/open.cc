@@ -36,10 +36,39 @@ struct OpenOptions {
   std::string report, root = ".filibuster";
 };
 
-// The page beside `path`: a folder, report.json, or the page itself.
+constexpr const char* kPages[] = {"report.html", "principled.html"};  // of `run` and `principled`
+
+// Of a folder the newest one; the first one, if there is none. Of several, the user is told which.
+fs::path newest_page(const fs::path& folder) {
+  fs::path newest;
+  fs::file_time_type written;
+  std::string others;
+  const auto add_other = [&](const fs::path& page) {
+    others += (others.empty() ? "" : ", ") + page.string();
+  };
+  for (const char* name : kPages) {
+    std::error_code failed;
+    const fs::path page = folder / name;
+    const auto time = fs::last_write_time(page, failed);
+    if (failed) continue;
+    if (!newest.empty() && time <= written) {
+      add_other(page);
+      continue;
+    }
+    if (!newest.empty()) add_other(newest);
+    newest = page;
+    written = time;
+  }
+  if (!others.empty())
+    std::fprintf(stderr, "%s is the newest page; older: %s\n", newest.c_str(), others.c_str());
+  return newest.empty() ? folder / kPages[0] : newest;
+}
+
+// The page of `path`: a folder, a document that has one beside it, or the page itself.
 fs::path page_of(const fs::path& path) {
   std::error_code failed;
-  if (fs::is_directory(path, failed)) return path / "report.html";
+  if (fs::is_directory(path, failed)) return newest_page(path);
+  if (path.filename() == "principled.json") return path.parent_path() / "principled.html";
   if (path.extension() == ".json") return path.parent_path() / "report.html";
   return path;
 }
@@ -63,7 +92,8 @@ bool show(const std::string& address) {
 
 Work declare_open(CLI::App& app) {
   auto options = std::make_shared<OpenOptions>();
-  app.add_option("REPORT", options->report, "report.html, report.json beside it, or their folder")
+  app.add_option("REPORT", options->report,
+                 "report.html or principled.html, the .json beside it, or their folder")
       ->type_name("");
   app.add_option("--root", options->root, "where the results are, unless REPORT says")
       ->type_name("DIR")
@@ -73,8 +103,10 @@ Work declare_open(CLI::App& app) {
     std::error_code failed;
     if (!fs::is_regular_file(page, failed)) {
       return complain(
-          kUsage, page.string() + ": there is no such page; `filibuster run` writes it" +
-                      (page_is_built() ? "" : " where npm was there when Filibuster was built"));
+          kUsage,
+          page.string() +
+              ": there is no such page; `filibuster run` and `filibuster principled` write one" +
+              (page_is_built() ? "" : " where npm was there when Filibuster was built"));
     }
     const std::string address = page_address(page.string());
     // The address is printed in any case: a person on another machine copies it.
@@ -89,9 +121,10 @@ Work declare_open(CLI::App& app) {
 
 const Verb kOpenVerb = {
     "open", "show the page of a report in the browser",
-    "  filibuster open                          # .filibuster/report.html\n"
+    "  filibuster open                          # the newest of .filibuster/report.html and principled.html\n"
     "  filibuster open results/report.html\n"
-    "\nPrints the page's address, and opens it where there is a screen (xdg-open).\n",
+    "\nPrints the page's address, and opens it where there is a screen (xdg-open).\n"
+    "report.html is the page of run, principled.html that of principled.\n",
     "", declare_open};
 
 }  // namespace filibuster::cli

@@ -77,6 +77,7 @@ Work declare_principled(CLI::App& app) {
         (session->command_line.services.empty() && access("filibuster.json", F_OK) == 0);
     session->has_command = invocation.has_command && !is_configured;
     if (session->has_command) session->command_line.command = invocation.command;
+    std::optional<WatchedFiles> files;
     while (true) {
       auto request = session_request("principled", *session, this_client());
       if (!request) return complain(kUsage, request.error().message);
@@ -87,16 +88,21 @@ Work declare_principled(CLI::App& app) {
                                        {"operations", std::move(operations).value()}};
       if (invocation.has_command && is_configured)
         request.value()["principled"]["command"] = invocation.command;
-      // Before the session, so that what changes meanwhile makes it run again, too.
-      std::optional<WatchedFiles> files;
       const std::string folder = request.value()["directory"].get<std::string>();
-      if (options->watch)
-        files.emplace(folder, request.value()["config_text"].get<std::string>(), session->root);
+      // Before the session, so that what changes meanwhile makes it run again, too.
+      if (options->watch && !files) files.emplace(folder, session->root);
+      if (files) files->begin_run(request.value()["config_text"].get<std::string>());
       const int code = run_session(*session, request.value(),
                                    [&](const Daemon& daemon, const std::string& id, int ended) {
                                      return write_copies(options->copies, daemon, id, ended);
                                    });
       if (!files || is_interrupted()) return code;
+      for (const std::string& product : files->end_run())
+        std::fprintf(
+            stderr,
+            "%s changes in each run: it is taken for what the run itself writes, and makes it run again "
+            "no longer, unless it changes between runs\n",
+            product.c_str());
       std::fprintf(stderr, "waiting for a change in %s%s (Ctrl-C ends it)\n", folder.c_str(),
                    files->has_all() ? "" : ", of whose files some are not watched");
       const std::string changed = files->wait(is_interrupted);
@@ -116,7 +122,7 @@ const Verb kPrincipledVerb = {
     "  filibuster principled -c order.json -- python3 -m pytest -p filibuster_principled test_order.py\n"
     "\nIt stops at the first fault of which the test says nothing, or something that is not so, and says what\n"
     "can be written. Exit status: 0 all that is stated holds, 1 a diagnostic, 2 usage or configuration,\n"
-    "3 environment or interrupted, 4 the time of --max-time was over before.\n",
+    "3 environment or interrupted, 4 the bound of --max-time or --max-executions was reached before.\n",
     "[-- PROGRAM [ARG...]]", declare_principled};
 
 }  // namespace filibuster::cli

@@ -22,11 +22,27 @@ bool is_left_out(const fs::path& folder) {
   return name.starts_with('.') || name == "node_modules" || name == "__pycache__";
 }
 
+// What is new, gone, or was written in between.
+std::set<std::string> differences(const std::map<std::string, int64_t>& before,
+                                  const std::map<std::string, int64_t>& now) {
+  std::set<std::string> out;
+  for (const auto& [path, time] : now) {
+    const auto found = before.find(path);
+    if (found == before.end() || found->second != time) out.insert(path);
+  }
+  for (const auto& [path, time] : before) {
+    if (!now.contains(path)) out.insert(path);
+  }
+  return out;
+}
+
 }  // namespace
 
-WatchedFiles::WatchedFiles(std::string folder, const std::string& configuration,
-                           const std::string& results)
-    : folder_(std::move(folder)), results_(fs::absolute(results).lexically_normal().string()) {
+WatchedFiles::WatchedFiles(std::string folder, const std::string& results)
+    : folder_(std::move(folder)), results_(fs::absolute(results).lexically_normal().string()) {}
+
+void WatchedFiles::begin_run(const std::string& configuration) {
+  programs_.clear();
   std::string words = configuration;
   for (char& c : words) {
     if (c == '"' || c == '\'' || c == ',' || c == '[' || c == ']') c = ' ';
@@ -64,23 +80,32 @@ WatchedFiles::Stamps WatchedFiles::look() {
   return out;
 }
 
+std::vector<std::string> WatchedFiles::end_run() {
+  const Stamps now = look();
+  std::set<std::string> changed = differences(known_, now);
+  std::vector<std::string> out;
+  for (const std::string& path : changed) {
+    if (changed_in_run_.contains(path) && products_.insert(path).second) out.push_back(path);
+    if (!products_.contains(path)) continue;
+    if (const auto found = now.find(path); found != now.end())
+      known_[path] = found->second;
+    else
+      known_.erase(path);
+  }
+  changed_in_run_ = std::move(changed);
+  return out;
+}
+
 std::string WatchedFiles::wait(const std::function<bool()>& stopped) {
   std::string changed;
   while (!stopped()) {
     std::this_thread::sleep_for(kLook);
     Stamps now = look();
-    std::string found;
-    for (const auto& [path, time] : now) {
-      const auto before = known_.find(path);
-      if (before == known_.end() || before->second != time) found = path;
-    }
-    for (const auto& [path, time] : known_) {
-      if (!now.contains(path)) found = path;
-    }
+    const std::set<std::string> found = differences(known_, now);
     known_ = std::move(now);
     // An editor, or a build, writes several files.
     if (found.empty() && !changed.empty()) return changed;
-    if (!found.empty()) changed = found;
+    if (!found.empty()) changed = *found.begin();
   }
   return "";
 }

@@ -108,9 +108,11 @@ OrderedJson sarif_result(const Diagnostic& diagnostic, const std::string& test,
 }
 
 std::string summary_of(const PrincipledTest& test) {
-  std::string out = "test '" + test.test + "': " + std::to_string(test.judged()) +
-                    (test.judged() == 1 ? " execution" : " executions");
+  std::string out = "test '" + test.test + "': ";
+  if (test.time_over && test.executions.empty()) return out + test.not_begun() + "\n";
+  out += std::to_string(test.judged()) + (test.judged() == 1 ? " execution" : " executions");
   if (test.passed() && test.finished) return out + ", and all that is stated holds\n";
+  if (test.time_over) return out + ", " + test.not_begun() + "\n";
   if (test.left > 0) out += ", " + std::to_string(test.left) + " known ones not run";
   return out + "\n";
 }
@@ -127,8 +129,8 @@ std::string principled_json(const PrincipledResults& results) {
   for (const PrincipledTest& test : results.tests) {
     OrderedJson row = {{"test", safe(test.test)},   {"form", test.form},
                        {"service", test.service},   {"passed", test.passed()},
-                       {"finished", test.finished}, {"not_executed", test.left},
-                       {"error", safe(test.error)}};
+                       {"finished", test.finished}, {"time_over", test.time_over},
+                       {"not_executed", test.left}, {"error", safe(test.error)}};
     row["executions"] = OrderedJson::array();
     for (const PrincipledExecution& each : test.executions)
       row["executions"].push_back(execution_json(each));
@@ -161,12 +163,13 @@ std::string principled_junit(const PrincipledResults& results) {
     row.append_attribute("classname").set_value(plain_text(safe(class_name)).c_str());
     row.append_attribute("name").set_value(plain_text(safe(name)).c_str());
     row.append_attribute("time").set_value(seconds);
-    if (diagnostic == nullptr) return;
+    if (diagnostic == nullptr) return row;
     pugi::xml_node failure = row.append_child("failure");
     failure.append_attribute("type").set_value(
         std::string(diagnostic_name(diagnostic->kind)).c_str());
     failure.append_attribute("message").set_value(plain_text(safe(diagnostic->text)).c_str());
     failure.text().set(plain_text(safe(diagnostic_text(*diagnostic))).c_str());
+    return row;
   };
   for (const PrincipledTest& test : results.tests) {
     pugi::xml_node suite = suites.append_child("testsuite");
@@ -183,8 +186,16 @@ std::string principled_junit(const PrincipledResults& results) {
       ++failures;
       add(suite, test.test, std::string(diagnostic_name(each.kind)) + " " + each.at, 0, &each);
     }
+    if (test.time_over) {
+      ++tests;
+      add(suite, test.test, test.executions.empty() ? test.test : "further executions", 0, nullptr)
+          .append_child("skipped")
+          .append_attribute("message")
+          .set_value(test.not_begun().c_str());
+    }
     suite.append_attribute("tests").set_value(tests);
     suite.append_attribute("failures").set_value(failures);
+    suite.append_attribute("skipped").set_value(test.time_over ? 1 : 0);
   }
   std::ostringstream out;
   document.save(out, "  ");

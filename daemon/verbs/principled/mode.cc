@@ -21,6 +21,7 @@ class PrincipledMode final : public Mode {
     out.report.test = test.name;
     out.report.counts.executed = results.executions.size();
     out.report.finished = results.finished;
+    out.report.time_over = results.time_over;
     out.stopped = tester.stopped();
     if (!done) {
       out.error = done.error();
@@ -31,6 +32,9 @@ class PrincipledMode final : public Mode {
     return out;
   }
 
+  // What is not begun is named with its test.
+  bool keeps_deadline() const override { return true; }
+
   Outcome judge(SessionReport*, const SessionEnd& end) const override {
     note_stubs_never_called();
     Outcome out;
@@ -39,8 +43,9 @@ class PrincipledMode final : public Mode {
       out.failures |= std::any_of(test.executions.begin(), test.executions.end(),
                                   [](const auto& each) { return each.diagnostic.has_value(); });
       out.failures |= !test.diagnostics.empty();
-      out.no_conclusion |= test.executions.empty();
-      out.time_over |= !end.stopped && test.passed() && !test.finished;
+      out.no_conclusion |= test.executions.empty() && !test.time_over;
+      // Or the bound of executions was reached.
+      out.time_over |= !end.stopped && (test.time_over || (test.passed() && !test.finished));
     }
     return out;
   }

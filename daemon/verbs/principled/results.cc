@@ -54,6 +54,13 @@ std::string advice_of(const principled::Diagnostic& diagnostic) {
          where_to_write(diagnostic.kind) + ":";
 }
 
+std::string PrincipledTest::not_begun() const {
+  if (!time_over) return "";
+  if (executions.empty()) return "not begun, since the time of --max-time was over";
+  return std::to_string(left) + (left == 1 ? " known one" : " known ones") +
+         " not begun, since the time of --max-time was over";
+}
+
 std::string diagnostic_text(const principled::Diagnostic& diagnostic) {
   std::string out = std::string(diagnostic_name(diagnostic.kind)) + ": " + diagnostic.text + "\n";
   if (!diagnostic.at.empty()) out += "  at " + diagnostic.at + "\n";

@@ -49,11 +49,13 @@ struct PrincipledTest {
   std::vector<principled::Diagnostic> diagnostics;  // beside those of executions
   std::vector<CoveredMethod> methods;
   std::vector<std::string> notes;
-  uint64_t left = 0;      // executions that were not run since a diagnostic stopped the test
-  bool finished = false;  // all faults were tried
-  std::string error;      // why it could not go on
+  uint64_t left = 0;       // executions that were not run since a diagnostic stopped the test
+  bool finished = false;   // all faults were tried
+  bool time_over = false;  // an execution was not begun for that
+  std::string error;       // why it could not go on
   bool passed() const;
-  uint64_t judged() const;  // executions that were not run ahead
+  uint64_t judged() const;        // executions that were not run ahead
+  std::string not_begun() const;  // what was not begun since the time was over; "": nothing
 };
 
 // The line above what can be written; "": nothing can.

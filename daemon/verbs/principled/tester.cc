@@ -73,6 +73,11 @@ Result<void> PrincipledTester::run(PrincipledTest* out) {
   out_ = out;
   out->test = test_.name;
   for (const std::string& obstacle : lane_.obstacles()) out->notes.push_back(obstacle);
+  if (is_time_over()) {
+    out->time_over = true;
+    tell_finish();
+    return {};
+  }
   if (auto prepared = prepare(); !prepared) return prepared;
   if (stopped_) return {};
   out->form = program_->form();
@@ -82,7 +87,10 @@ Result<void> PrincipledTester::run(PrincipledTest* out) {
   while (next_ < open_.size() && (!failed || options_.keep_going)) {
     const uint64_t most = config_.bounds.max_executions;
     if (most != 0 && out->judged() >= most) break;
-    if (session_.deadline && std::chrono::steady_clock::now() >= *session_.deadline) break;
+    if (is_time_over()) {
+      out->time_over = true;
+      break;
+    }
     const Set set = open_[next_++];
     auto run = execute(set, Kind::kListed);
     if (!run) return run.error();
@@ -105,17 +113,25 @@ Result<void> PrincipledTester::run(PrincipledTest* out) {
   out->methods = methods_.all(*session_.descriptors->get());
   out->finished = !stopped_ && out->left == 0 && !failed;
   if (out->finished && !bounded_) check_statements();
-  if (in_runner_ != nullptr) {
-    std::string text;
-    for (const Diagnostic& each : out->diagnostics)
+  tell_finish();
+  return {};
+}
+
+bool PrincipledTester::is_time_over() const {
+  return session_.deadline && std::chrono::steady_clock::now() >= *session_.deadline;
+}
+
+void PrincipledTester::tell_finish() {
+  std::string text = out_->not_begun();
+  for (const Diagnostic& each : out_->diagnostics) {
+    if (commands_ == nullptr)
       text +=
           (text.empty() ? "" : "\n") + std::string(diagnostic_name(each.kind)) + ": " + each.text;
-    tell_event({{"do", "finish"}, {"passed", out->passed()}, {"text", text}});
-    in_runner_->finish(out->diagnostics.empty(), text);
-  } else {
-    tell_event({{"do", "finish"}, {"passed", out->passed()}, {"text", ""}});
   }
-  return {};
+  const bool passed = out_->passed() && !out_->time_over;
+  tell_event({{"do", "finish"}, {"passed", passed}, {"text", text}});
+  if (in_runner_ != nullptr)
+    in_runner_->finish(out_->diagnostics.empty() && !out_->time_over, text);
 }
 
 Result<PrincipledTester::Run> PrincipledTester::execute(const Set& set, Kind kind) {
@@ -230,6 +246,11 @@ Result<void> PrincipledTester::advise(Run* run) {
                    each.fault.rpc.identity() == single.fault.rpc.identity();
           });
       if (is_known) continue;
+      if (is_time_over()) {
+        out_->notes.push_back("not all faults of " + method +
+                              " were run ahead to know what can be offered: the time was over");
+        break;
+      }
       if (++ahead > kMostAhead) {
         out_->notes.push_back("of the faults of " + method + ", " + std::to_string(kMostAhead) +
                               " were run ahead to know what can be offered, and not the others");

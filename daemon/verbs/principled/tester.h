@@ -59,6 +59,8 @@ class PrincipledTester {
   enum class Kind : uint8_t { kListed, kAhead };
 
   Result<void> prepare();
+  bool is_time_over() const;
+  void tell_finish();
   Result<Run> execute(const Set& set, Kind kind);
   void run_blocks(Run* run, ExecutionResult* result);
   std::optional<principled::BlockResult> run_block(const principled::Instruction& what, Run* run);

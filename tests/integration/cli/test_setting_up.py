@@ -111,3 +111,29 @@ def test_bash_completes_verbs_options_and_files(tmp_path):
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env={**os.environ, "FILIBUSTER": str(FILIBUSTER)},
                           capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines() == ["replay", "--max-executions", "shop.json", "check"], done
+
+
+def test_open_shows_the_newest_page(tmp_path):
+    root = tmp_path / ".filibuster"
+    root.mkdir()
+    for name, written in (("report.html", 1000), ("principled.html", 2000)):
+        (root / name).write_text(name)
+        os.utime(root / name, (written, written))
+    opened = command("open", directory=tmp_path)
+    assert opened.returncode == 0 and opened.stdout == (root / "principled.html").as_uri() + "\n", opened
+    assert "principled.html is the newest page; older: .filibuster/report.html" in opened.stderr, opened
+    os.utime(root / "report.html", (3000, 3000))
+    assert command("open", directory=tmp_path).stdout == (root / "report.html").as_uri() + "\n"
+    (root / "report.html").unlink()
+    opened = command("open", directory=tmp_path)
+    assert opened.stdout == (root / "principled.html").as_uri() + "\n" and opened.stderr == "", opened
+    named = command("open", ".filibuster/principled.json", directory=tmp_path)
+    assert named.stdout == (root / "principled.html").as_uri() + "\n", named
+
+
+def test_config_check_takes_the_file_as_other_verbs_do(tmp_path):
+    (tmp_path / "other.json").write_text('{"version": 1, "services": [], "tests": [{"name": "t", "command": "true"}]}')
+    for words in (["other.json"], ["-c", "other.json"], ["--config", "other.json"]):
+        checked = command("config", "check", *words, directory=tmp_path)
+        assert checked.returncode == 0 and "tests:\n  t\n" in checked.stdout, checked
+    assert command("config", "check", "other.json", "-c", "other.json", directory=tmp_path).returncode == 2

@@ -3,9 +3,12 @@ compared. Started plainly, it starts the session itself."""
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
+import threading
+import time
 
 import jsonschema
 import pytest
@@ -73,6 +76,48 @@ def test_it_runs_again_whenever_a_file_changes(project):
     watching.send_signal(signal.SIGINT)
     output, _ = watching.communicate(timeout=30)
     assert watching.returncode == 0 and "2 executions, and all that is stated holds" in output, output
+
+
+def test_a_file_that_each_run_writes_is_no_reason_for_another_one(project):
+    written = commands(project, total="ten")
+    written["tests"][0]["principled"]["setup"] = "sleep 1; date +%s%N > answer.json"
+    project.write("filibuster.json", written)
+    watching = project.start("principled", "--watch")
+    lines = []
+    threading.Thread(target=lambda: [lines.append(line) for line in watching.stderr], daemon=True).start()
+
+    def said(words):
+        return sum(words in line for line in lines)
+
+    def until(words, times=1):
+        deadline = time.monotonic() + 30
+        while said(words) < times:
+            assert time.monotonic() < deadline, (words, lines)
+            time.sleep(0.05)
+
+    try:
+        until("answer.json changes in each run")
+        until("waiting for a change", times=2)
+        time.sleep(1.5)
+        assert said("waiting for a change") == 2 and said("has changed") == 1, lines
+        # What the user writes while a run goes on makes it run again.
+        project.write("filibuster.json", json.dumps(written) + " ")
+        until("without faults: as stated", times=3)
+        project.write("note", "x")
+        until("note has changed")
+        until("waiting for a change", times=4)
+        assert said("answer.json changes in each run") == 1, lines
+    finally:
+        watching.send_signal(signal.SIGINT)
+        watching.wait(timeout=30)
+
+
+def test_the_time_is_over_before_a_program_asks(project):
+    command = "sleep 2; exec " + shlex.join(map(str, python(project.directory)))
+    project.write("filibuster.json", config([relay("front")], [{"name": "front", "principled": True, "command": command, "env": {**FRONT, "PYTHONPATH": str(REPOSITORY / "cli/python")}}]))
+    run = project.filibuster("principled", "--max-time", "2s")
+    assert run.exit_code == 4 and "test 'front': not begun, since the time of --max-time was over" in run.output, run
+    SCHEMA.validate(json.loads((run.root / "principled.json").read_text()))
 
 
 def test_tests_with_blocks_are_for_this_verb_alone(project):

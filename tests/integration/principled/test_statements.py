@@ -3,6 +3,7 @@ import json
 import re
 import socket
 import threading
+from xml.etree import ElementTree
 
 import pytest
 
@@ -227,6 +228,29 @@ def test_a_fault_that_was_run_ahead_counts_once(principled):
 def test_a_bound_of_executions_ends_it(principled):
     told = principled(failure=HARD + ON_503 + SOFT, options=["--max-executions", "2"])
     assert told.kinds == [] and not told.test["finished"] and told.test["not_executed"] == 1, told
+    assert told.exit_code == 0, told
+
+
+def test_the_time_is_over_before_the_first_test_begins(principled, project):
+    told = principled(failure=HARD + ON_503 + SOFT, options=["--max-time", "1ms", "--junit", "junit.xml"])
+    assert told.exit_code == 4 and told.executions == [] and told.test["time_over"] and not told.test["finished"], told
+    assert "test 'buy': not begun, since the time of --max-time was over" in told.run.output, told
+    suite = ElementTree.parse(project.directory / "junit.xml").find("testsuite")
+    assert suite.get("tests") == suite.get("skipped") == "1" and "not begun" in suite.find("testcase/skipped").get("message"), told
+
+
+def test_the_time_is_over_before_an_execution_begins(principled, project):
+    told = principled(failure=HARD + ON_503 + SOFT, setup="sleep 3", options=["--max-time", "3s", "--junit", "junit.xml"])
+    assert told.exit_code == 4 and len(told.executions) == 1 and told.test["time_over"] and told.test["not_executed"] == 2, told
+    assert "test 'buy': 1 execution, 2 known ones not begun, since the time of --max-time was over" in told.run.output, told
+    assert len(ElementTree.parse(project.directory / "junit.xml").findall("testsuite/testcase")) == 2, told
+
+
+def test_each_test_that_is_not_begun_is_named(project):
+    tests = [{"name": name, "principled": {"execute": "true"}} for name in ("buy", "sell")]
+    project.write("filibuster.json", {"version": 1, "services": [{"name": "users", "stubs": USERS}], "tests": tests})
+    run = project.filibuster("principled", "--max-time", "1ms")
+    assert run.exit_code == 4 and [f"test '{name}': not begun" in run.output for name in ("buy", "sell")] == [True, True], run
 
 
 # --- wrong input ---

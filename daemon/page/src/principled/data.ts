@@ -56,6 +56,7 @@ export interface Test {
   service: string;
   passed: boolean;
   finished: boolean;
+  time_over: boolean;  // an execution was not begun for that
   not_executed: number;
   error: string;
   executions: Execution[];

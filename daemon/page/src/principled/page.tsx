@@ -113,6 +113,8 @@ function OfTest({ test }: { test: Test }) {
 function summaryOf(test: Test): string {
   const judged = counted(test.executions.filter((one) => !one.ahead).length, "execution");
   if (test.passed && test.finished) return `${judged}, and all that is stated holds`;
+  if (test.time_over && test.executions.length === 0) return "not begun, since the time was over";
+  if (test.time_over) return `${judged}, ${test.not_executed} known ones not begun, since the time was over`;
   return test.not_executed > 0 ? `${judged}, ${test.not_executed} known ones not run` : judged;
 }
 
