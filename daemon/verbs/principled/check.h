@@ -1,0 +1,21 @@
+// What is wrong with stubs and with the statements of structured tests, before anything is started.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "daemon/config/config.h"
+#include "daemon/descriptors/descriptor_set.h"
+
+namespace filibuster {
+
+// Stubs of services for methods of gRPC: a method that there is not, a request or an answer that is not its.
+std::vector<ConfigError> check_stubs(const Config& config,
+                                     const std::shared_ptr<const DescriptorSet>& descriptors);
+
+// The statements of tests whose blocks stand in the configuration, each as an execution would read it. `descriptors`: null leaves
+// methods of gRPC unchecked. Lines are known, and columns are not.
+std::vector<ConfigError> check_statements(const Config& config,
+                                          const std::shared_ptr<const DescriptorSet>& descriptors);
+
+}  // namespace filibuster
