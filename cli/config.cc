@@ -11,6 +11,7 @@
 #include "cli/stray_ports.h"
 #include "cli/verb.h"
 #include "daemon/retries/policies.h"
+#include "daemon/verbs/principled/check.h"
 
 namespace filibuster::cli {
 namespace {
@@ -64,6 +65,22 @@ void print_config(const Config& config) {
   }
 }
 
+// What a session would refuse in stubs and in structured tests. Methods of gRPC are looked up where the configuration names descriptors
+// that can be read.
+std::vector<ConfigError> errors_of_statements(const Config& config) {
+  auto descriptors = std::make_shared<DescriptorSet>();
+  bool has_descriptors = !config.descriptors.empty();
+  for (const DescriptorFile& each : config.descriptors)
+    has_descriptors = has_descriptors && descriptors->add(each.path).ok();
+  if (!has_descriptors) descriptors.reset();
+  std::vector<ConfigError> out;
+  if (descriptors) out = check_stubs(config, descriptors);
+  for (ConfigError& error : check_statements(config, descriptors)) out.push_back(std::move(error));
+  std::stable_sort(out.begin(), out.end(),
+                   [](const ConfigError& a, const ConfigError& b) { return a.line < b.line; });
+  return out;
+}
+
 int check_file(const std::string& file) {
   const Result<std::string> text = read_file(file);
   if (!text) return complain(kUsage, text.error().message);
@@ -74,11 +91,14 @@ int check_file(const std::string& file) {
   std::error_code failed;
   const std::string directory = fs::absolute(file, failed).parent_path().string();
   const ParsedConfig parsed = parse_config(text.value(), file, directory);
-  for (const ConfigError& error : parsed.errors) {
-    std::cerr << error.file << ":" << error.line << ":" << error.column << ": " << error.message
-              << "\n";
+  const std::vector<ConfigError> errors =
+      parsed.errors.empty() ? errors_of_statements(parsed.config) : parsed.errors;
+  for (const ConfigError& error : errors) {
+    std::cerr << error.file << ":" << error.line << ":";
+    if (error.column > 0) std::cerr << error.column << ":";
+    std::cerr << " " << error.message << "\n";
   }
-  if (!parsed.errors.empty()) return kUsage;
+  if (!errors.empty()) return kUsage;
   for (const std::string& line : stray_ports(file, text.value(), parsed.config))
     std::cerr << line << "\n";
   print_config(parsed.config);

@@ -5,6 +5,7 @@
 #include "core/index/index_parts.h"
 #include "core/text/json_depth.h"
 #include "daemon/lane/application.h"
+#include "daemon/verbs/principled/check.h"
 #include "daemon/verbs/verbs.h"
 
 namespace filibuster {
@@ -191,6 +192,10 @@ RequestDraft parse_session_request(const std::string& body) {
     for (const auto& file : overrides.value("descriptors", std::vector<std::string>()))
       request.config.descriptors.push_back({file, 0, 0});
     load_descriptors(&out);
+    if (out.errors.empty()) {
+      for (ConfigError& error : check_stubs(request.config, request.descriptors))
+        out.errors.push_back(std::move(error));
+    }
     verb->configure(&out);
     request.config_text = out.text;
     request.restart = json.value("restart", false);

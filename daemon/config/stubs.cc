@@ -216,6 +216,8 @@ void read_stubs(Reader& reader, const SourceNode& node, const std::string& servi
     draft.stub.kind = redis ? stubs::Kind::kRedis : stubs::Kind::kHttp;
     draft.stub.name = "stub " + std::to_string(out->size() + 1) + " of '" + service + "' (line " +
                       std::to_string(reader.line_of(child)) + ")";
+    draft.stub.line = reader.place_of(child).line;
+    draft.stub.column = reader.place_of(child).column;
     if (!read_object<StubDraft>(reader, child, "a stub", kStubKeys, &draft)) continue;
     if (redis && draft.grpc != nullptr)
       reader.error(draft.grpc->key_offset, "'grpc': service '" + service + "' speaks Redis");
@@ -257,6 +259,7 @@ Result<stubs::Stub> parse_stub(const nlohmann::json& json, const std::string& se
   config::read_stubs(reader, tree.root, service, redis, &out);
   const std::vector<ConfigError> errors = std::move(reader).take();
   if (!errors.empty()) return Error{errors.front().message};
+  out.front().line = out.front().column = 0;
   return std::move(out.front());
 }
 

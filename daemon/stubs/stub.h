@@ -32,7 +32,8 @@ struct Answer {
 
 // Which calls a stub answers. Empty members match anything.
 struct Stub {
-  std::string name;  // "stub 2 of 'users' (filibuster.json:14)": for messages
+  std::string name;          // "stub 2 of 'users' (filibuster.json:14)": for messages
+  int line = 0, column = 0;  // in the configuration; 0: it is of a test's statement
   Kind kind = Kind::kHttp;
   std::string method;  // HTTP: "GET". Redis: the name of the command, in capital letters
   // HTTP: a glob ('*') over the path of the request, or over path and query where the stub's has a '?'. gRPC: a name as

@@ -4,8 +4,9 @@ import collections
 import json
 import re
 import shlex
+import subprocess
 
-from conftest import PROGRAMS, PYTHON, TESTS
+from conftest import FILIBUSTER, PROGRAMS, PYTHON, TESTS
 
 APPS = TESTS / "apps"
 
@@ -74,3 +75,8 @@ def pair(options="", expected="200,503", **members):
 
 def config(services, tests, **members):
     return {"version": 1, "services": services, "tests": tests, **members}
+
+
+def config_check(project):
+    """`filibuster config check` in the project's folder."""
+    return subprocess.run([FILIBUSTER, "config", "check"], cwd=project.directory, capture_output=True, text=True, timeout=60)

@@ -6,7 +6,7 @@ import pytest
 
 from conftest import CORPUS, PYTHON
 from corpus import in_place
-from small_apps import config, probe, relay, url
+from small_apps import config, config_check, probe, relay, url
 
 BACK = {"name": "back", "stubs": [{"method": "GET", "path": "/", "answer": {"text": "from a stub"}}]}
 
@@ -98,8 +98,9 @@ def test_a_stub_that_the_descriptors_do_not_allow_is_an_error(project, stub, pro
     real = in_place(CORPUS / "purchase" / "filibuster.json")
     project.write("filibuster.json", config([{"name": "user", "stubs": [stub]}], [probe("http://127.0.0.1:1/")], descriptors=real["descriptors"]))
     run = project.filibuster("run")
-    assert run.exit_code == 2 or run.exit_code == 3, run
-    assert "stub 1 of 'user' (line " in run.errors + run.output and problem in run.errors + run.output, run
+    assert run.exit_code == 2 and re.search(r"filibuster\.json:\d+:\d+: stub 1 of 'user' \(line ", run.errors) and problem in run.errors, run
+    checked = config_check(project)
+    assert checked.returncode == 2 and re.search(r"filibuster\.json:\d+:\d+: stub 1 of 'user' ", checked.stderr) and problem in checked.stderr, checked
 
 
 REDIS = """

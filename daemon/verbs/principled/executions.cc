@@ -6,6 +6,7 @@
 #include "daemon/model/call_name.h"
 #include "daemon/observe/observation.h"
 #include "daemon/principled/snippets.h"
+#include "daemon/verbs/principled/check.h"
 #include "daemon/verbs/principled/tester.h"
 
 namespace filibuster {
@@ -49,36 +50,9 @@ void PrincipledTester::fail(Run* run, Diagnostic diagnostic) {
   if (!run->row.diagnostic) run->row.diagnostic = std::move(diagnostic);
 }
 
-principled::Statements::Readers PrincipledTester::readers() const {
-  principled::Statements::Readers out;
-  out.stub = [this](const std::string& service, const Json& stub) -> Result<stubs::Stub> {
-    const auto found =
-        std::find_if(config_.services.begin(), config_.services.end(),
-                     [&](const ServiceConfig& each) { return each.name == service; });
-    if (found == config_.services.end())
-      return Error{"the configuration has no service '" + service + "'"};
-    if (!found->is_virtual)
-      return Error{
-          "service '" + service +
-          "' has a process; a stub stands for a service that is declared with \"stubs\": [] and without a command"};
-    return parse_stub(stub, service, found->protocol == Protocol::kRedis);
-  };
-  out.key = [descriptors = session_.descriptors->get()](principled::Key* key) -> Result<void> {
-    if (key->call.kind != stubs::Kind::kGrpc || !descriptors->names_service(key->call.path))
-      return {};
-    if (auto known = descriptors->question(key->call.path, "{}"); !known) return known.error();
-    if (!key->call.has_whole) return {};
-    // As a request is shown: what is not named has its default.
-    auto whole = descriptors->request_of(key->call.path, key->call.whole.dump());
-    if (!whole) return Error{"'request' " + whole.error().message};
-    key->call.whole = Json::parse(whole.value());
-    return {};
-  };
-  return out;
-}
-
 bool PrincipledTester::state(const BlockResult& result, Block block, Run* run) {
-  std::vector<Diagnostic> problems = run->statements.read(block, result.calls, readers());
+  std::vector<Diagnostic> problems = run->statements.read(
+      block, result.calls, statement_readers(config_, session_.descriptors->get()));
   if (!problems.empty()) fail(run, std::move(problems.front()));
   return problems.empty();
 }

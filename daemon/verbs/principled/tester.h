@@ -82,7 +82,6 @@ class PrincipledTester {
   void check_statements();
   void cover(const Run& run);
   static void fail(Run* run, principled::Diagnostic diagnostic);
-  principled::Statements::Readers readers() const;
 
   SessionContext& session_;
   Lane& lane_;

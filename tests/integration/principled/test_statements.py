@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from shop import ASKS, COUNTS, FREE, HARD, ITEM, ITEMS, ON_503, SHOP, SOFT, USER, USERS, Told, kind_of, principled, said
+from small_apps import config_check
 
 
 def test_what_was_answered_is_told(principled):
@@ -228,7 +229,7 @@ def test_a_fault_that_was_run_ahead_counts_once(principled):
 def test_a_bound_of_executions_ends_it(principled):
     told = principled(failure=HARD + ON_503 + SOFT, options=["--max-executions", "2"])
     assert told.kinds == [] and not told.test["finished"] and told.test["not_executed"] == 1, told
-    assert told.exit_code == 0, told
+    assert told.exit_code == 4, told
 
 
 def test_the_time_is_over_before_the_first_test_begins(principled, project):
@@ -254,6 +255,25 @@ def test_each_test_that_is_not_begun_is_named(project):
 
 
 # --- wrong input ---
+
+@pytest.mark.parametrize("blocks, text", [
+    ({"stubs": {"users": [{"method": "GET", "path": "/x", "requst": 7, "answer": {"text": "x"}}]}}, "did you mean 'request'?"),
+    ({"stubs": {"user": USERS}}, "the configuration has no service 'user'"),
+    ({"stubs": {"users": USERS}}, "answer the same calls"),
+    ({"failure": [{"on": USER, "throws": "UNAVAILABEL"}]}, "UNAVAILABEL"),
+    ({"failure": [{"on_exception": "UNAVAILABEL", "assert": "true"}]}, "UNAVAILABEL"),
+    ({"failure": [{"on": USER, "throws": 503}, {"on": USER, "no_impact": True}]}, "say different things of the same fault"),
+    ({"failure": [{"on": USER, "assert": "true", "side_effecting": [{"on": ITEM, "times": -1}]}]}, "a count is the exact number of calls"),
+    ({"assert_stubs": [{"on": USER, "times": "one"}]}, "a count is the exact number of calls")], ids=lambda each: json.dumps(each)[:60])
+def test_config_check_reads_the_statements(project, blocks, text):
+    services = [{"name": "users", "stubs": USERS}, {"name": "items", "stubs": ITEMS}]
+    test = {"execute": "true", "assert_stubs": COUNTS, "failure": [*HARD, *ON_503, *SOFT]}
+    project.write("filibuster.json", {"version": 1, "services": services, "tests": [{"name": "buy", "principled": test}]})
+    assert config_check(project).returncode == 0
+    project.write("filibuster.json", {"version": 1, "services": services, "tests": [{"name": "buy", "principled": {**test, **blocks}}]})
+    checked = config_check(project)
+    assert checked.returncode == 2 and text in checked.stderr and re.search(r"^filibuster\.json:\d+: ", checked.stderr, re.MULTILINE), checked
+
 
 @pytest.mark.parametrize("test, text", [
     ({"failure": []}, "execute"),
