@@ -12,12 +12,8 @@
 
 namespace filibuster {
 
-using principled::Block;
-using principled::BlockResult;
 using principled::Diagnostic;
 using principled::DiagnosticKind;
-using principled::FaultedCall;
-using principled::Instruction;
 using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
