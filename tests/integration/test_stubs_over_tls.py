@@ -4,7 +4,7 @@ import ssl
 
 import pytest
 
-from conftest import PYTHON
+from conftest import BUILD, PYTHON
 from small_apps import config, probe, relay, url
 
 ANSWER = "from a stub"
@@ -117,8 +117,30 @@ def test_tls_that_nobody_announced_is_named(project):
     assert run.exit_code == 0 and "speaks TLS" not in run.output + run.errors, run
 
 
-def test_grpc_and_redis_over_tls(project):
-    """gRPC's C core and the client of Redis, which has TLS below RESP."""
+def test_grpc_over_tls(project):
+    """gRPC's C core has authorities of its own, unless its variable names others."""
+    descriptors = BUILD / "corpus" / "purchase" / "shop.pb"
+    if not descriptors.exists():
+        pytest.skip(f"not checked: {descriptors} is not built")
+    ask = """
+import grpc
+channel = grpc.secure_channel("user.example.com:443", grpc.ssl_channel_credentials())
+try:
+    channel.unary_unary("/shop.UserService/GetUser")(b"", timeout=10)
+except grpc.RpcError as error:
+    assert error.code() == grpc.StatusCode.NOT_FOUND and error.details() == "nobody", error
+else:
+    raise SystemExit("answered")
+"""
+    user = {"name": "user", "hosts": ["user.example.com:443"],
+            "stubs": [{"grpc": "shop.UserService/GetUser", "answer": {"code": "NOT_FOUND", "status_message": "nobody"}}]}
+    project.write("filibuster.json", {**config([user], [{"name": "test", "command": [PYTHON, "-c", ask]}]), "descriptors": str(descriptors)})
+    run = project.filibuster("trace")
+    assert run.exit_code == 0 and 'NOT_FOUND "nobody"' in run.output, run
+
+
+def test_redis_over_tls(project):
+    """TLS below RESP."""
     ask = """
 import os, redis
 print(redis.Redis(host="cache.example.com", port=443, ssl=True, ssl_ca_certs=os.environ["SSL_CERT_FILE"]).get("a"))
