@@ -10,6 +10,7 @@
 #include "cli/configuration.h"
 #include "cli/stray_ports.h"
 #include "cli/verb.h"
+#include "daemon/lane/virtual_services.h"
 #include "daemon/retries/policies.h"
 #include "daemon/verbs/principled/check.h"
 

@@ -5,7 +5,7 @@
 #include "core/index/index_parts.h"
 #include "core/text/json_depth.h"
 #include "daemon/lane/application.h"
-#include "daemon/verbs/principled/check.h"
+#include "daemon/lane/virtual_services.h"
 #include "daemon/verbs/verbs.h"
 
 namespace filibuster {

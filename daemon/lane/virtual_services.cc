@@ -7,6 +7,19 @@
 
 namespace filibuster {
 
+std::vector<ConfigError> check_stubs(const Config& config,
+                                     const std::shared_ptr<const DescriptorSet>& descriptors) {
+  std::vector<ConfigError> out;
+  for (const ServiceConfig& service : config.services) {
+    for (const stubs::Stub& stub : service.stubs) {
+      const stubs::StubBoard board({{"", {stub}}}, descriptors);
+      for (const std::string& problem : board.problems())
+        out.push_back({config.path, stub.line, stub.column, problem});
+    }
+  }
+  return out;
+}
+
 Result<void> certify(const Config& config, SessionLane* lane) {
   std::vector<std::string> names;
   bool wanted = false;

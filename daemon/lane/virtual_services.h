@@ -11,6 +11,10 @@
 
 namespace filibuster {
 
+// What is wrong with stubs of services for methods of gRPC: a method that there is not, a request or an answer that is not its.
+std::vector<ConfigError> check_stubs(const Config& config,
+                                     const std::shared_ptr<const DescriptorSet>& descriptors);
+
 // Makes the certificate with which stubs of this lane serve TLS, and lets the lane's processes trust it (ROOT/tls, of further lanes
 // ROOT/tls-N). Does nothing where no service has `tls`.
 Result<void> certify(const Config& config, SessionLane* lane);

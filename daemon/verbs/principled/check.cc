@@ -81,17 +81,6 @@ class TestCheck {
 
 }  // namespace
 
-std::vector<ConfigError> check_stubs(const Config& config, const Descriptors& descriptors) {
-  std::vector<ConfigError> out;
-  for (const ServiceConfig& service : config.services) {
-    for (const stubs::Stub& stub : service.stubs) {
-      for (const std::string& problem : problems_of(stub, descriptors))
-        out.push_back({config.path, stub.line, stub.column, problem});
-    }
-  }
-  return out;
-}
-
 principled::Statements::Readers statement_readers(
     const Config& config, std::shared_ptr<const DescriptorSet> descriptors) {
   principled::Statements::Readers out;

@@ -10,10 +10,6 @@
 
 namespace filibuster {
 
-// Stubs of services for methods of gRPC: a method that there is not, a request or an answer that is not its.
-std::vector<ConfigError> check_stubs(const Config& config,
-                                     const std::shared_ptr<const DescriptorSet>& descriptors);
-
 // Reads stubs by the configuration, which declares their services, and keys by the descriptors: they complete requests, and know which
 // methods there are. `descriptors`: null leaves methods of gRPC unchecked. `config` outlives the readers.
 principled::Statements::Readers statement_readers(const Config& config,
