@@ -297,6 +297,13 @@ NO_STORAGE = """await context.addInitScript(() => Object.defineProperty(window, 
     await page.reload(); await page.waitForSelector(".theme");"""
 
 
+# A browser writes what a page keeps in a process of its own. A second page is told when that is done, and only then a fresh load finds
+# it for certain.
+OTHER = """const other = await context.newPage();
+    await other.goto(page.url());
+    await other.evaluate(() => { window.told = new Promise((done) => addEventListener("storage", (event) => event.newValue === "light" && done())); });"""
+
+
 # A browser that keeps what it is told is the usual one.
 @pairs.only("stored", [True])
 @pytest.mark.parametrize("stored", [True, False], ids=["stored", "refused"])
@@ -309,7 +316,9 @@ def test_the_theme_is_switched_and_kept_where_that_is_possible(mesh, stored):
         await page.emulateMedia({colorScheme: "dark"});
         await page.selectOption(".theme select", "system");
         out.darkSystem = await back();
+        """ + (OTHER if stored else "") + """
         await page.selectOption(".theme select", "light");
+        """ + ("await other.evaluate(() => window.told);" if stored else "") + """
         out.light = await back();
         await page.reload();
         await page.waitForSelector(".theme");
