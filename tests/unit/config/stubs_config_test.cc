@@ -54,7 +54,24 @@ TEST(Stubs, NoStubsAtAllAreAServiceThatNobodyMayCall) {
   EXPECT_TRUE(parsed.config.services[0].is_virtual);
 }
 
+TEST(Stubs, ServeTlsWhereTheyAreToldToOrHaveANameAtItsPort) {
+  const auto tls = [](const std::string& members) {
+    const ParsedConfig parsed = parse_service(members);
+    EXPECT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
+    return parsed.config.services.at(0).tls;
+  };
+  EXPECT_FALSE(tls(R"("stubs": [])"));
+  EXPECT_FALSE(tls(R"("stubs": [], "hosts": ["api.example.com", "api.example.com:80"])"));
+  EXPECT_TRUE(tls(R"("stubs": [], "hosts": ["api.example.com:443"])"));
+  EXPECT_FALSE(tls(R"("stubs": [], "hosts": ["api.example.com:443"], "tls": false)"));
+  EXPECT_TRUE(tls(R"("tls": true, "stubs": [])"));
+  EXPECT_FALSE(tls(R"("command": "x", "hosts": ["api.example.com:443"])"));
+}
+
 TEST(Stubs, ErrorsHaveTheirPlaces) {
+  EXPECT_EQ(
+      error_of(R"("command": "x", "tls": true)"),
+      "2:48 'tls': service 'users' has a process, which decides that itself; the key is of services with 'stubs'");
   EXPECT_EQ(error_of(R"("command": "x", "stubs": [])"),
             "2:32 'command': service 'users' has no process ('stubs'); leave one of the two out");
   EXPECT_EQ(error_of(R"("stubs": [{"method": "GET"}])"), "2:42 a stub needs 'answer'");
