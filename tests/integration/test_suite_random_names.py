@@ -19,18 +19,24 @@ class Store(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Store).serve_forever()
 '''
 STORE = '''
-import concurrent.futures, os, pathlib, threading, urllib.request, uuid
-def send(method, path, gate=None):
+import concurrent.futures, http.client, os, pathlib, threading, urllib.error, urllib.request, uuid
+def send(method, path):
     request = urllib.request.Request("http://127.0.0.1:" + os.environ["PORT"] + path, b"{}", method=method)
-    if gate is not None:
-        gate.wait()
     urllib.request.urlopen(request, timeout=5).read()
+# All requests have left before an answer is waited for: one that began behind a failed one would look like its attempt.
+def send_at_once(method, path, gate):
+    connection = http.client.HTTPConnection("127.0.0.1", int(os.environ["PORT"]), timeout=5)
+    connection.request(method, path, b"{}")
+    gate.wait()
+    answer = connection.getresponse()
+    if answer.status >= 400:
+        raise urllib.error.HTTPError(path, answer.status, "failed", answer.headers, None)
 def random_name():
     return str(uuid.uuid4())
 def save_at_once(count, prefix):
     gate = threading.Barrier(count)
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
-        for done in [pool.submit(send, "PUT", prefix + random_name(), gate) for _ in range(count)]:
+        for done in [pool.submit(send_at_once, "PUT", prefix + random_name(), gate) for _ in range(count)]:
             done.result()
 # An item that cannot be saved is left out.
 def add_all(count):
