@@ -1,0 +1,42 @@
+// Histories of operations in files: what clients asked, what they were answered, and when.
+//
+// Formats, which the text itself tells apart:
+// - ours: a JSON object a line, {"process": 0, "type": "invoke", "f": "write", "value": 3}, "type" being invoke, ok, fail or info;
+// - EDN with the same keys, a map a line or one vector of maps (Jepsen, Knossos, and the key-value histories of Porcupine);
+// - the log of Jepsen that Porcupine's test data have: "INFO  jepsen.util - 0<tab>:invoke<tab>:write<tab>3".
+// The order of the lines is the order of time.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/linear/history.h"
+#include "core/result.h"
+
+namespace filibuster::property {
+
+enum class Outcome : uint8_t { kOk, kFail, kInfo };
+
+// An operation with its answer.
+struct Call {
+  std::string process, f;
+  nlohmann::json asked,
+      answered;     // the values of the invoke, and of what ended it; null where there is none
+  std::string key;  // of the object, as `key` of the invoke says; "": there is one object
+  Outcome outcome = Outcome::kInfo;        // kInfo also where nothing ended it
+  int64_t call = 0, end = linear::kNever;  // numbers of events
+  int line = 0;                            // of the invoke
+};
+
+struct History {
+  std::vector<Call> calls;  // in the order of their invokes
+  uint64_t left_out = 0;    // events of no client (of Jepsen's nemesis)
+};
+
+// Error: "LINE: what was expected", as for an end without an invoke, or two operations of one process at once.
+Result<History> read_history(std::string_view text);
+
+}  // namespace filibuster::property
