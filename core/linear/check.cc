@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr uint64_t kStepsBetweenLooks = 4096;  // until Bounds are looked at again
+constexpr size_t kMostOfOthers =
+    10'000;  // operations of an order that is copied beside the longest one
 
 // Bits of which the lowest ones are soon all set.
 class Bits {
@@ -189,6 +191,7 @@ class Search {
     while (!taken_.empty()) {
       const Taken last = taken_.back();
       taken_.pop_back();
+      same_as_longest_ = std::min(same_as_longest_, taken_.size());
       const uint32_t number = of_entry_[last.entry];
       if (!operations_[number].is_unknown()) {
         link_again(end_entry_[number]);
@@ -213,15 +216,34 @@ class Search {
     before_[next_[entry]] = entry;
   }
 
+  // What is taken, of which the first `same` are in `*out` already.
+  void copy_taken(size_t same, std::vector<uint32_t>* out) const {
+    out->resize(same);
+    for (size_t i = same; i < taken_.size(); ++i) out->push_back(of_entry_[taken_[i].entry]);
+  }
+  // An order that only grows is copied once.
   void note_longest() {
-    result_.longest.clear();
-    for (const Taken& each : taken_) result_.longest.push_back(of_entry_[each.entry]);
+    copy_taken(std::min(same_as_longest_, result_.longest.size()), &result_.longest);
+    same_as_longest_ = taken_.size();
   }
   // The end at `entry` cannot be passed: its operation was not taken.
   void note_stuck(uint32_t entry) {
-    if (result_.stuck && taken_.size() <= result_.longest.size()) return;
-    note_longest();
-    result_.stuck = entry == kHead ? std::nullopt : std::optional(of_entry_[entry]);
+    if (entry == kHead) return;
+    const uint32_t operation = of_entry_[entry];
+    if (!result_.stuck || taken_.size() > result_.longest.size()) {
+      note_longest();
+      result_.stuck = operation;
+      result_.others.clear();
+      return;
+    }
+    if (taken_.size() < result_.longest.size() || taken_.size() > kMostOfOthers ||
+        result_.others.size() == kMostOthers || operation == *result_.stuck)
+      return;
+    for (const auto& [other, order] : result_.others) {
+      if (other == operation) return;
+    }
+    result_.others.emplace_back(operation, std::vector<uint32_t>());
+    copy_taken(0, &result_.others.back().second);
   }
 
   bool is_over() {
@@ -233,7 +255,10 @@ class Search {
   Result finish(Verdict verdict) {
     result_.verdict = verdict;
     result_.visited = visited_.size();
-    if (verdict != Verdict::kNot) result_.stuck.reset();
+    if (verdict != Verdict::kNot) {
+      result_.stuck.reset();
+      result_.others.clear();
+    }
     return std::move(result_);
   }
 
@@ -248,6 +273,8 @@ class Search {
   std::vector<uint32_t> equal_before_;  // of an unknown one: the one before it with the same step
   Bits taken_known_, taken_unknown_;
   std::vector<Taken> taken_;
+  size_t same_as_longest_ =
+      0;  // of taken_, from the first one on: what result_.longest begins with
   State state_ = 0;
   uint32_t left_ = 0;  // known ones that are not taken
   Visited visited_;

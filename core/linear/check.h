@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/linear/history.h"
@@ -25,6 +26,8 @@
 namespace filibuster::linear {
 
 enum class Verdict : uint8_t { kLinearisable, kNot, kUnknown };
+
+inline constexpr size_t kMostOthers = 7;
 
 struct Bounds {
   size_t bytes = size_t{2} << 30;        // of visited sets
@@ -37,7 +40,9 @@ struct Result {
   // Numbers of operations: an order that holds all that are known; of kNot the longest one that the search has met.
   std::vector<uint32_t> longest;
   std::optional<uint32_t> stuck;  // of kNot: the operation behind whose end `longest` cannot go on
-  uint64_t visited = 0;           // sets of operations
+  // Of kNot: other orders that are as long, and the operation behind whose end each cannot go on. At most kMostOthers.
+  std::vector<std::pair<uint32_t, std::vector<uint32_t>>> others;
+  uint64_t visited = 0;  // sets of operations
 };
 
 // `operations` in any order. Error-free for any input: an operation that ends before its call is taken to end with it.

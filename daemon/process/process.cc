@@ -99,8 +99,9 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, log, 1);
+  if (options.input < 0) posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  if (options.input >= 0) posix_spawn_file_actions_adddup2(&actions, options.input, 0);
+  posix_spawn_file_actions_adddup2(&actions, options.output >= 0 ? options.output : log, 1);
   posix_spawn_file_actions_adddup2(&actions, log, 2);
   if (options.inherited >= 0) posix_spawn_file_actions_adddup2(&actions, options.inherited, 3);
   posix_spawn_file_actions_addclosefrom_np(&actions, options.inherited >= 0 ? 4 : 3);

@@ -36,6 +36,8 @@ struct SpawnOptions {
   // (a shell's child that writes what it measured).
   std::chrono::milliseconds rest_grace{0};
   int inherited = -1;  // a descriptor of ours that becomes its descriptor 3; -1: none
+  // Descriptors of ours that become its standard input and output; -1: /dev/null, and the log.
+  int input = -1, output = -1;
 };
 
 // Field 22 of /proc/PID/stat: with the pid it names one process of this boot. 0: no such process.

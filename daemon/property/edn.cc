@@ -56,17 +56,7 @@ class Reader {
   }
 
  private:
-  void skip_blanks() {
-    while (!text_.empty()) {
-      if (is_blank(text_.front())) {
-        text_.remove_prefix(1);
-      } else if (text_.front() == ';') {
-        text_.remove_prefix(std::min(text_.find('\n'), text_.size()));
-      } else {
-        return;
-      }
-    }
-  }
+  void skip_blanks() { skip_edn_blanks(&text_); }
 
   // Calls `add` for each value up to `end`.
   template <typename Add>
@@ -208,6 +198,18 @@ class Reader {
 
 Result<Value> read_edn(std::string_view* text) {
   return Reader(text).value(0);
+}
+
+void skip_edn_blanks(std::string_view* text) {
+  while (!text->empty()) {
+    if (is_blank(text->front())) {
+      text->remove_prefix(1);
+    } else if (text->front() == ';') {
+      text->remove_prefix(std::min(text->find('\n'), text->size()));
+    } else {
+      return;
+    }
+  }
 }
 
 }  // namespace filibuster::property

@@ -16,4 +16,7 @@ namespace filibuster::property {
 // Error: what was expected, without a place: it is where `*text` begins then.
 Result<std::optional<nlohmann::json>> read_edn(std::string_view* text);
 
+// Moves `*text` behind blanks, commas and comments.
+void skip_edn_blanks(std::string_view* text);
+
 }  // namespace filibuster::property

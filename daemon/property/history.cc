@@ -43,7 +43,9 @@ class Pairs {
     const auto outcome = kOutcomes.find(type);
     if (outcome == kOutcomes.end())
       return at_line(line, "'type': expected invoke, ok, fail or info, found '" + type + "'");
-    return end(process, text("f"), outcome->second, value, line);
+    auto ended = end(process, text("f"), outcome->second, value, line);
+    if (!ended) return ended.error();
+    return evidence(event, ended.value(), line);
   }
 
   History take() { return std::move(out_); }
@@ -74,8 +76,9 @@ class Pairs {
     return {};
   }
 
-  Result<void> end(const std::string& process, const std::string& f, Outcome outcome,
-                   const Json& value, int line) {
+  // The number of the call that has ended.
+  Result<size_t> end(const std::string& process, const std::string& f, Outcome outcome,
+                     const Json& value, int line) {
     const auto open = open_.find(process);
     if (open == open_.end())
       return at_line(line,
@@ -89,7 +92,19 @@ class Pairs {
     if (outcome == Outcome::kInfo) dead_.emplace(process, line);
     if (outcome != Outcome::kInfo) call.end = now_;
     ++now_;
+    const size_t number = open->second;
     open_.erase(open);
+    return number;
+  }
+
+  Result<void> evidence(const Json& event, size_t number, int line) {
+    Call& call = out_.calls[number];
+    if (call.outcome != Outcome::kInfo) return {};
+    if (const auto reached = event.find("reached"); reached != event.end()) {
+      if (!reached->is_boolean()) return at_line(line, "'reached': expected true or false");
+      call.reached = reached->get<bool>();
+    }
+    if (const auto answer = event.find("answer"); answer != event.end()) call.seen_answer = *answer;
     return {};
   }
 
@@ -103,7 +118,7 @@ class Pairs {
 Result<bool> read_log_line(std::string_view line, Json* event) {
   constexpr std::string_view kMark = " - ";
   const size_t mark = line.find(kMark);
-  if (mark == std::string_view::npos || line.find("\t:", mark) == std::string_view::npos)
+  if (mark == std::string_view::npos || line.find(" :", mark) == line.find("\t:", mark))
     return false;
   line.remove_prefix(mark + kMark.size());
   const char* const names[] = {"process", "type", "f", "value"};
@@ -156,8 +171,7 @@ Result<History> read_edn_history(std::string_view text) {
   Pairs pairs;
   while (true) {
     // The place of a value is behind the blanks in front of it.
-    const size_t blanks = text.find_first_not_of(" \t\r\n,");
-    text.remove_prefix(std::min(blanks, text.size()));
+    skip_edn_blanks(&text);
     const int line = line_of(whole, text.data());
     // One vector or list of all maps.
     if (!text.empty() && (text.front() == '[' || text.front() == '(' || text.front() == ']' ||
@@ -183,6 +197,10 @@ Result<History> read_history(std::string_view text) {
                       (line.starts_with('{') && line.find(':') < line.find('"'));
   if (is_edn) return read_edn_history(text);
   return line.starts_with('{') ? read_json_lines(text) : read_log(text);
+}
+
+std::string json_text(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace filibuster::property

@@ -3,12 +3,13 @@
 // Formats, which the text itself tells apart:
 // - ours: a JSON object a line, {"process": 0, "type": "invoke", "f": "write", "value": 3}, "type" being invoke, ok, fail or info;
 // - EDN with the same keys, a map a line or one vector of maps (Jepsen, Knossos, and the key-value histories of Porcupine);
-// - the log of Jepsen that Porcupine's test data have: "INFO  jepsen.util - 0<tab>:invoke<tab>:write<tab>3".
+// - the log of Jepsen that Porcupine's test data have: "INFO  jepsen.util - 0<tab>:invoke<tab>:write<tab>3", or with blanks.
 // The order of the lines is the order of time.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ struct Call {
   Outcome outcome = Outcome::kInfo;        // kInfo also where nothing ended it
   int64_t call = 0, end = linear::kNever;  // numbers of events
   int line = 0;                            // of the invoke
+  // Of kInfo, what somebody else has seen of it, as "reached" and "answer" of its info say: whether the request came to the object, and what it
+  // was answered.
+  std::optional<bool> reached = std::nullopt;
+  std::optional<nlohmann::json> seen_answer = std::nullopt;
 };
 
 struct History {
@@ -38,5 +43,8 @@ struct History {
 
 // Error: "LINE: what was expected", as for an end without an invoke, or two operations of one process at once.
 Result<History> read_history(std::string_view text);
+
+// JSON in one line; what is no UTF-8 is replaced.
+std::string json_text(const nlohmann::json& value);
 
 }  // namespace filibuster::property

@@ -1,0 +1,83 @@
+#include "daemon/property/object.h"
+
+#include <algorithm>
+
+#include "core/hash.h"
+#include "core/text/nearest.h"
+#include "daemon/property/object_kinds.h"
+
+namespace filibuster::property {
+namespace {
+
+struct Kind {
+  std::string_view name;
+  MakeObject make;
+};
+constexpr Kind kKinds[] = {{"register", make_register}, {"cas-register", make_cas_register},
+                           {"kv", make_kv},             {"multi-register", make_multi_register}, {"queue", make_queue},
+                           {"set", make_set},           {"list", make_list},
+                           {"bank", make_bank},         {"counter", make_counter},
+                           {"lock", make_lock}};
+
+}  // namespace
+
+uint32_t Values::number(const nlohmann::json& value) {
+  const auto [found, is_new] =
+      numbers_.emplace(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                       static_cast<uint32_t>(values_.size()));
+  if (is_new) values_.push_back(value);
+  return found->second;
+}
+
+const std::vector<std::string_view>& object_names() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> out;
+    std::transform(std::begin(kKinds), std::end(kKinds), std::back_inserter(out),
+                   [](const Kind& kind) { return kind.name; });
+    return out;
+  }();
+  return names;
+}
+
+Result<std::unique_ptr<Object>> make_object(std::string_view name, const nlohmann::json& initial) {
+  for (const Kind& kind : kKinds) {
+    if (kind.name == name) return kind.make(initial);
+  }
+  std::string known;
+  for (const std::string_view each : object_names())
+    known += (known.empty() ? "" : ", ") + std::string(each);
+  return Error{"there is no model '" + std::string(name) + "'; expected " + known};
+}
+
+linear::Step ObjectModel::step_of(const Call& call) {
+  // Answers of unknown calls say nothing.
+  const bool known = call.outcome != Outcome::kInfo;
+  const std::string all = call.f + '\n' + call.key + '\n' + json_text(call.asked) + '\n' +
+                          (known ? json_text(call.answered) : "") + '\n' +
+                          std::to_string(static_cast<int>(call.outcome));
+  const auto [found, is_new] =
+      step_numbers_.emplace(all, static_cast<linear::Step>(steps_.size()));
+  if (is_new) steps_.push_back(&call);
+  return found->second;
+}
+
+std::optional<linear::State> ObjectModel::next(linear::State from, linear::Step step) {
+  // The object may make numbers of new states meanwhile, so it gets a copy.
+  const Words words = states_[from];
+  std::optional<Words> behind = object_.next(words, *steps_[step]);
+  if (!behind) return std::nullopt;
+  return number(std::move(*behind));
+}
+
+size_t ObjectModel::WordsHash::operator()(const Words& words) const {
+  return hash_bytes(words.data(), words.size() * sizeof(uint32_t)).lo;
+}
+
+linear::State ObjectModel::number(Words words) {
+  const auto [found, is_new] =
+      state_numbers_.emplace(std::move(words), static_cast<linear::State>(states_.size()));
+  if (is_new) states_.push_back(found->first);
+  return found->second;
+}
+
+}  // namespace filibuster::property
