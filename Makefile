@@ -46,6 +46,8 @@ PURE     := -fno-exceptions -fno-rtti -fPIC -fvisibility=hidden -fvisibility-inl
 
 find_cc   = $(sort $(shell find $(1) -name '*.cc' 2>/dev/null))
 CORE_SRC    := $(call find_cc,core)
+# What the preload links of it: checking histories is the daemon's, and needs the C++ library.
+SHARED_SRC  := $(filter-out core/linear/%,$(CORE_SRC))
 PRELOAD_SRC := $(call find_cc,preload)
 DAEMON_SRC  := $(filter-out daemon/main.cc daemon/proxy/main.cc,$(call find_cc,daemon))
 ANALYSIS_SRC := $(call find_cc,cli/analysis)
@@ -93,9 +95,9 @@ $(BUILD)/obj/core/%.o: $(UNITED_SRC)/core/%.cc
 # The preload is never sanitized: it enters programs that are not. Then core/ is compiled for it once more.
 CORE_OBJ := $(call objects,$(CORE_SRC))
 ifeq ($(SAN),)
-  PRELOAD_CORE := $(CORE_OBJ)
+  PRELOAD_CORE := $(call objects,$(SHARED_SRC))
 else
-  PRELOAD_CORE := $(CORE_OBJ:$(BUILD)/obj/core/%=$(BUILD)/obj/pic/%)
+  PRELOAD_CORE := $(patsubst $(BUILD)/obj/core/%,$(BUILD)/obj/pic/%,$(call objects,$(SHARED_SRC)))
 endif
 $(BUILD)/obj/pic/%.o: core/%.cc
 	@mkdir -p $(@D)

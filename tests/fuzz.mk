@@ -27,7 +27,7 @@ $(BUILD)/fuzz/init_fuzz: FUZZ_LIBS := $(ANALYSIS_LIBS)
 # TLS sessions are driven in a real session, under a library of its own whose coverage the fuzzer sees. The sanitizers are not in
 # there: the address sanitizer wants to come before all that is preloaded.
 FUZZ_LIB     := $(BUILD)/fuzz/lib/libfilibuster.so
-FUZZ_LIB_OBJ := $(patsubst %.cc,$(BUILD)/fuzz/lib/obj/%.o,$(PRELOAD_SRC) $(CORE_SRC))
+FUZZ_LIB_OBJ := $(patsubst %.cc,$(BUILD)/fuzz/lib/obj/%.o,$(PRELOAD_SRC) $(SHARED_SRC))
 FUZZ_COVERED := $(CCACHE) clang++-14 $(CPPFLAGS) $(IN_ANY_FOLDER) -std=c++20 -g1 -O2 -fsanitize=fuzzer-no-link
 $(BUILD)/fuzz/lib/obj/core/%.o: core/%.cc
 	@mkdir -p $(@D)

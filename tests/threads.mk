@@ -5,7 +5,7 @@ THREADS     := $(BUILD)/threads
 # written meanwhile; a race that it tells of there is none, and so far the tests meet none.
 THREADS_SAN := -fsanitize=thread -fno-omit-frame-pointer -Wno-tsan
 THREADS_LIB := $(THREADS)/lib/libfilibuster.so
-THREADS_OBJ := $(patsubst %.cc,$(THREADS)/obj/%.o,$(PRELOAD_SRC) $(CORE_SRC))
+THREADS_OBJ := $(patsubst %.cc,$(THREADS)/obj/%.o,$(PRELOAD_SRC) $(SHARED_SRC))
 
 $(THREADS)/obj/core/%.o: core/%.cc
 	@mkdir -p $(@D)
