@@ -62,8 +62,8 @@ std::string why_not(const History& history, const CheckedPart& part) {
   const size_t first = order.calls.size() > kShownSteps ? order.calls.size() - kShownSteps : 0;
   if (first > 0) out += "    ... " + counted(first, "call") + " before\n";
   for (size_t i = first; i < order.calls.size(); ++i)
-    out += "    " + call_text(history.calls[order.calls[i]]) + "  (behind it: " +
-           short_text(order.states[i]) + ")\n";
+    out += "    " + call_text(history.calls[order.calls[i]]) +
+           "  (behind it: " + short_text(order.states[i]) + ")\n";
   return out;
 }
 
@@ -91,9 +91,9 @@ Ordered history_json(const HistoryResults& results) {
   for (const CheckedPart& part : results.checked.parts) parts.push_back(part_json(part));
   for (const Problem& each : results.problems)
     problems.push_back({{"text", each.text}, {"lines", each.lines}});
-  const char* const verdict =
-      results.in_one_pass ? (results.problems.empty() ? "no problem" : "problems")
-                          : verdict_name(results.verdict());
+  const char* const verdict = results.in_one_pass
+                                  ? (results.problems.empty() ? "no problem" : "problems")
+                                  : verdict_name(results.verdict());
   return {{"history",
            {{"file", results.file},
             {"model", results.model},
@@ -111,14 +111,12 @@ std::string history_text(const HistoryResults& results) {
   const History& history = *results.history;
   std::set<std::string> processes;
   for (const Call& call : history.calls) processes.insert(call.process);
-  const std::string of_what = " (" + counted(history.calls.size(), "call") + " of " +
-                              std::to_string(processes.size()) +
-                              (processes.size() == 1 ? " process" : " processes") + ", " +
-                              results.model + ")";
+  const std::string of_what =
+      " (" + counted(history.calls.size(), "call") + " of " + std::to_string(processes.size()) +
+      (processes.size() == 1 ? " process" : " processes") + ", " + results.model + ")";
   std::string out = results.file + ": ";
   if (results.in_one_pass) {
-    if (results.problems.empty())
-      return out + "no problem" + of_what + "\n";
+    if (results.problems.empty()) return out + "no problem" + of_what + "\n";
     out += counted(results.problems.size(), "problem") + of_what + "\n";
     for (size_t i = 0; i < results.problems.size() && i < kShownProblems; ++i) {
       out += "  line";

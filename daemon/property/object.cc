@@ -13,10 +13,15 @@ struct Kind {
   std::string_view name;
   MakeObject make;
 };
-constexpr Kind kKinds[] = {{"register", make_register}, {"cas-register", make_cas_register},
-                           {"kv", make_kv},             {"multi-register", make_multi_register}, {"queue", make_queue},
-                           {"set", make_set},           {"list", make_list},
-                           {"bank", make_bank},         {"counter", make_counter},
+constexpr Kind kKinds[] = {{"register", make_register},
+                           {"cas-register", make_cas_register},
+                           {"kv", make_kv},
+                           {"multi-register", make_multi_register},
+                           {"queue", make_queue},
+                           {"set", make_set},
+                           {"list", make_list},
+                           {"bank", make_bank},
+                           {"counter", make_counter},
                            {"lock", make_lock}};
 
 }  // namespace
@@ -55,8 +60,7 @@ linear::Step ObjectModel::step_of(const Call& call) {
   const std::string all = call.f + '\n' + call.key + '\n' + json_text(call.asked) + '\n' +
                           (known ? json_text(call.answered) : "") + '\n' +
                           std::to_string(static_cast<int>(call.outcome));
-  const auto [found, is_new] =
-      step_numbers_.emplace(all, static_cast<linear::Step>(steps_.size()));
+  const auto [found, is_new] = step_numbers_.emplace(all, static_cast<linear::Step>(steps_.size()));
   if (is_new) steps_.push_back(&call);
   return found->second;
 }

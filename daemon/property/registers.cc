@@ -8,7 +8,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool is_pair(const Json& value) { return value.is_array() && value.size() == 2; }
+bool is_pair(const Json& value) {
+  return value.is_array() && value.size() == 2;
+}
 
 Error none_of(const Call& call, const std::string& known) {
   return Error{"'" + call.f + "': expected " + known};
@@ -37,8 +39,7 @@ class Register final : public Object {
       return from;
     }
     const bool fits = values_.number(call.asked[0]) == from[0];
-    if (call.outcome == Outcome::kInfo)
-      return fits ? Words{values_.number(call.asked[1])} : from;
+    if (call.outcome == Outcome::kInfo) return fits ? Words{values_.number(call.asked[1])} : from;
     if (fits == is_refused(call)) return std::nullopt;
     return fits ? Words{values_.number(call.asked[1])} : from;
   }
@@ -114,8 +115,7 @@ class Kv final : public Cells {
                      [&](const char* each) { return call.f == each; }))
       return none_of(call, "get, read, put, write, append, delete or cas");
     if (call.f == "append" && !call.asked.is_string()) return Error{"append: expected a text"};
-    if (call.f == "cas" && !is_pair(call.asked))
-      return Error{"cas: expected the value [OLD, NEW]"};
+    if (call.f == "cas" && !is_pair(call.asked)) return Error{"cas: expected the value [OLD, NEW]"};
     return {};
   }
   bool only_reads(const Call& call) const override { return call.f == "get" || call.f == "read"; }
@@ -131,9 +131,9 @@ class Kv final : public Cells {
     }
     if (call.f == "delete") return without(from, key);
     if (call.f == "append")
-      return with(from, key,
-                  (before.is_string() ? before.get<std::string>() : "") +
-                      call.asked.get<std::string>());
+      return with(
+          from, key,
+          (before.is_string() ? before.get<std::string>() : "") + call.asked.get<std::string>());
     if (call.f != "cas") return with(from, key, call.asked);
     const bool fits = before == call.asked[0];
     const bool refused = call.answered == Json(false);
@@ -176,7 +176,8 @@ class MultiRegister final : public Cells {
   static bool is_read(const Json& part) { return part[0] == "read"; }
   static bool is_transaction(const Json& value) {
     return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& part) {
-             return part.is_array() && part.size() == 3 && (part[0] == "read" || part[0] == "write");
+             return part.is_array() && part.size() == 3 &&
+                    (part[0] == "read" || part[0] == "write");
            });
   }
 };
@@ -198,7 +199,9 @@ Result<std::unique_ptr<Object>> make_cas_register(const Json& initial) {
   return std::unique_ptr<Object>(std::make_unique<Register>(initial, true));
 }
 
-Result<std::unique_ptr<Object>> make_kv(const Json& initial) { return make_cells(false, initial); }
+Result<std::unique_ptr<Object>> make_kv(const Json& initial) {
+  return make_cells(false, initial);
+}
 
 Result<std::unique_ptr<Object>> make_multi_register(const Json& initial) {
   return make_cells(true, initial);
