@@ -11,6 +11,7 @@ using linear::Verdict;
 
 constexpr size_t kShownSteps = 10;     // of an order, its last ones
 constexpr size_t kShownProblems = 20;  // of a check in one pass
+constexpr size_t kShownLines = 10;     // of a problem
 constexpr size_t kShownState = 200;    // bytes of a state in a line
 
 const char* verdict_name(Verdict verdict) {
@@ -119,9 +120,11 @@ std::string history_text(const HistoryResults& results) {
     if (results.problems.empty()) return out + "no problem" + of_what + "\n";
     out += counted(results.problems.size(), "problem") + of_what + "\n";
     for (size_t i = 0; i < results.problems.size() && i < kShownProblems; ++i) {
-      out += "  line";
-      for (const int line : results.problems[i].lines) out += " " + std::to_string(line);
-      out += ": " + results.problems[i].text + "\n";
+      const std::vector<int>& lines = results.problems[i].lines;
+      out += lines.size() == 1 ? "  line " : "  lines ";
+      for (size_t k = 0; k < lines.size() && k < kShownLines; ++k)
+        out += (k == 0 ? "" : ", ") + std::to_string(lines[k]);
+      out += (lines.size() > kShownLines ? ", ...: " : ": ") + results.problems[i].text + "\n";
     }
     if (results.problems.size() > kShownProblems)
       out += "  ... and " + std::to_string(results.problems.size() - kShownProblems) +

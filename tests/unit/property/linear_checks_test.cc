@@ -11,8 +11,8 @@ std::string problems(const std::string& check, const std::vector<std::string>& r
   for (const std::string& row : rows) {
     const size_t a = row.find(' '), b = row.find(' ', a + 1), c = row.find(' ', b + 1);
     lines += "{\"process\": " + row.substr(0, a) + ", \"type\": \"" + row.substr(a + 1, b - a - 1) +
-             "\", \"f\": \"" + row.substr(b + 1, c - b - 1) + "\", \"value\": " + row.substr(c + 1) +
-             "}\n";
+             "\", \"f\": \"" + row.substr(b + 1, c - b - 1) +
+             "\", \"value\": " + row.substr(c + 1) + "}\n";
   }
   const auto history = read_history(lines);
   if (!history) return history.error().message;
@@ -37,8 +37,8 @@ TEST(InOnePass, UniqueIds) {
 }
 
 TEST(InOnePass, TotalQueue) {
-  const std::vector<std::string> put = {"0 invoke enqueue 1", "0 ok enqueue 1", "1 invoke enqueue 2",
-                                        "1 info enqueue 2"};
+  const std::vector<std::string> put = {"0 invoke enqueue 1", "0 ok enqueue 1",
+                                        "1 invoke enqueue 2", "1 info enqueue 2"};
   const auto with = [&](const std::vector<std::string>& more) {
     std::vector<std::string> rows = put;
     rows.insert(rows.end(), more.begin(), more.end());
@@ -85,8 +85,8 @@ TEST(InOnePass, CounterBounds) {
   const std::vector<std::string> less = {"0 invoke add -2", "0 ok add -2", "1 invoke read null"};
   EXPECT_EQ(problems("counter-bounds", {less[0], less[1], less[2], "1 ok read 0"}),
             "a read has 0, which is not between -2 and -2 @ 3\n");
-  EXPECT_EQ(problems("counter-bounds", {"0 invoke add -2", "0 info add -2", "1 invoke read null",
-                                        "1 ok read 0"}),
+  EXPECT_EQ(problems("counter-bounds",
+                     {"0 invoke add -2", "0 info add -2", "1 invoke read null", "1 ok read 0"}),
             "");
 }
 

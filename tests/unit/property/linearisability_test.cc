@@ -30,8 +30,8 @@ std::string ok(const std::string& f, const std::string& asked, const std::string
 CheckedHistory checked(const std::string& model, const std::string& lines,
                        const nlohmann::json& initial = {}, const CheckOptions& options = {}) {
   const History history = history_of(lines);
-  auto result =
-      check_history(history, [&] { return make_object(model, initial); }, options);
+  auto result = check_history(
+      history, [&] { return make_object(model, initial); }, options);
   EXPECT_TRUE(result) << (result ? "" : result.error().message);
   return result ? std::move(result).value() : CheckedHistory();
 }
@@ -46,18 +46,19 @@ std::string refused(const std::string& model, const std::string& lines,
 }
 
 TEST(Objects, Registers) {
-  EXPECT_TRUE(holds("register", ok("read", "null", "null") + ok("write", "3", "3") +
-                                    ok("read", "null", "3")));
+  EXPECT_TRUE(holds("register",
+                    ok("read", "null", "null") + ok("write", "3", "3") + ok("read", "null", "3")));
   EXPECT_FALSE(holds("register", ok("write", "3", "3") + ok("read", "null", "4")));
   EXPECT_TRUE(holds("register", ok("read", "null", "7"), 7));
-  EXPECT_TRUE(holds("cas-register",
-                    ok("write", "1", "1") + ok("cas", "[1, 2]", "[1, 2]") + ok("read", "null", "2")));
+  EXPECT_TRUE(holds("cas-register", ok("write", "1", "1") + ok("cas", "[1, 2]", "[1, 2]") +
+                                        ok("read", "null", "2")));
   EXPECT_FALSE(holds("cas-register", ok("write", "1", "1") + ok("cas", "[3, 2]", "true")));
   EXPECT_TRUE(holds("cas-register", ok("write", "1", "1") + ok("cas", "[3, 2]", "false")));
   EXPECT_FALSE(holds("cas-register", ok("write", "1", "1") + ok("cas", "[1, 2]", "false")));
   // What failed did nothing, whatever the state is.
-  EXPECT_TRUE(holds("cas-register", ok("write", "1", "1") + call(0, "cas", "[1, 2]", "fail", "null") +
-                                        ok("read", "null", "1")));
+  EXPECT_TRUE(holds(
+      "cas-register",
+      ok("write", "1", "1") + call(0, "cas", "[1, 2]", "fail", "null") + ok("read", "null", "1")));
   EXPECT_EQ(refused("register", ok("cas", "[1, 2]", "true")), "1: 'cas': expected read or write");
   EXPECT_EQ(refused("cas-register", ok("read", "null", "null") + ok("cas", "3", "true")),
             "3: cas: expected the value [OLD, NEW]");
@@ -65,8 +66,8 @@ TEST(Objects, Registers) {
 
 TEST(Objects, ValuesByKey) {
   EXPECT_TRUE(holds("kv", ok("get", "null", "\"\"", "a") + ok("append", "\"x\"", "null", "a") +
-                              ok("append", "\"y\"", "null", "a") + ok("get", "null", "\"xy\"", "a") +
-                              ok("get", "null", "null", "b")));
+                              ok("append", "\"y\"", "null", "a") +
+                              ok("get", "null", "\"xy\"", "a") + ok("get", "null", "null", "b")));
   EXPECT_FALSE(holds("kv", ok("put", "1", "null", "a") + ok("get", "null", "1", "b")));
   EXPECT_TRUE(holds("kv", ok("put", "1", "null", "a") + ok("delete", "null", "null", "a") +
                               ok("get", "null", "null", "a")));
@@ -102,12 +103,13 @@ TEST(Objects, Collections) {
   EXPECT_TRUE(holds("queue", ok("enqueue", "1", "1") + ok("enqueue", "2", "2") +
                                  ok("dequeue", "null", "1") + ok("dequeue", "null", "2") +
                                  ok("dequeue", "null", "null")));
-  EXPECT_FALSE(holds("queue", ok("enqueue", "1", "1") + ok("enqueue", "2", "2") +
-                                  ok("dequeue", "null", "2")));
+  EXPECT_FALSE(holds(
+      "queue", ok("enqueue", "1", "1") + ok("enqueue", "2", "2") + ok("dequeue", "null", "2")));
   EXPECT_FALSE(holds("queue", ok("enqueue", "1", "1") + ok("dequeue", "null", "null")));
-  EXPECT_TRUE(holds("set", ok("add", "2", "null") + ok("add", "1", "null") + ok("add", "1", "null") +
-                               ok("read", "null", "[1, 2]") + ok("remove", "2", "null") +
-                               ok("contains", "2", "false") + ok("contains", "1", "true")));
+  EXPECT_TRUE(holds("set", ok("add", "2", "null") + ok("add", "1", "null") +
+                               ok("add", "1", "null") + ok("read", "null", "[1, 2]") +
+                               ok("remove", "2", "null") + ok("contains", "2", "false") +
+                               ok("contains", "1", "true")));
   EXPECT_FALSE(holds("set", ok("add", "2", "null") + ok("read", "null", "[]")));
   EXPECT_TRUE(holds("list", ok("append", "2", "null") + ok("append", "1", "null") +
                                 ok("read", "null", "[2, 1]")));
@@ -125,12 +127,14 @@ TEST(Objects, Numbers) {
     return ok("transfer", R"({"from": "a", "to": "b", "amount": )" + std::to_string(amount) + "}",
               answer);
   };
-  EXPECT_TRUE(holds("bank", pay(7, "true") + ok("read", "null", R"({"a": 3, "b": 7})") + pay(4, "false"),
+  EXPECT_TRUE(holds("bank",
+                    pay(7, "true") + ok("read", "null", R"({"a": 3, "b": 7})") + pay(4, "false"),
                     accounts));
   EXPECT_FALSE(holds("bank", pay(7, "true") + pay(7, "true"), accounts));
   EXPECT_FALSE(holds("bank", pay(7, "false"), accounts));
-  EXPECT_EQ(refused("bank", ok("transfer", R"({"from": "a", "to": "c", "amount": 1})", "true"), accounts),
-            "1: there is no account 'c'");
+  EXPECT_EQ(
+      refused("bank", ok("transfer", R"({"from": "a", "to": "c", "amount": 1})", "true"), accounts),
+      "1: there is no account 'c'");
   EXPECT_FALSE(make_object("bank", {}));
   EXPECT_TRUE(holds("lock", ok("acquire", "null", "null") + ok("release", "null", "null") +
                                 ok("acquire", "null", "null")));
@@ -146,10 +150,12 @@ TEST(Histories, AnUnknownCallMayHaveHappenedMuchLater) {
 }
 
 TEST(Histories, EvidenceNarrowsWhatAnUnknownCallMayHaveDone) {
-  const std::string invoke =
-      R"({"process": 1, "type": "invoke", "f": "write", "value": 1})" "\n";
-  const std::string lost = invoke + R"({"process": 1, "type": "info", "reached": false})" "\n";
-  const std::string seen = invoke + R"({"process": 1, "type": "info", "answer": 1})" "\n";
+  const std::string invoke = R"({"process": 1, "type": "invoke", "f": "write", "value": 1})"
+                             "\n";
+  const std::string lost = invoke + R"({"process": 1, "type": "info", "reached": false})"
+                                    "\n";
+  const std::string seen = invoke + R"({"process": 1, "type": "info", "answer": 1})"
+                                    "\n";
   const std::string one = ok("read", "null", "1"), none = ok("read", "null", "null");
   const CheckOptions believe{.evidence = true};
   EXPECT_EQ(checked("register", lost + one).verdict, Verdict::kLinearisable);
@@ -173,15 +179,15 @@ TEST(Histories, ABoundGivesNoVerdict) {
   }
   const std::string lines = begins + ends + ok("read", "null", "9");
   EXPECT_EQ(checked("cas-register", lines, 0).verdict, Verdict::kNot);
-  const CheckedHistory stopped = checked(
-      "cas-register", lines, 0, {.deadline = std::chrono::steady_clock::time_point::min()});
+  const CheckedHistory stopped =
+      checked("cas-register", lines, 0, {.deadline = std::chrono::steady_clock::time_point::min()});
   EXPECT_EQ(stopped.verdict, Verdict::kUnknown);
   EXPECT_EQ(stopped.why, "the time was over");
 }
 
 TEST(Histories, TheReportSaysTheStateBehindEachCall) {
-  const CheckedHistory result = checked("register", ok("write", "3", "3") + ok("write", "4", "4") +
-                                                        ok("read", "null", "3"));
+  const CheckedHistory result =
+      checked("register", ok("write", "3", "3") + ok("write", "4", "4") + ok("read", "null", "3"));
   ASSERT_EQ(result.parts.size(), 1u);
   const Order& order = result.parts[0].orders.at(0);
   EXPECT_EQ(order.calls, (std::vector<size_t>{0, 1}));
