@@ -24,6 +24,7 @@ inline constexpr uint32_t kCounterSlots = 1u << 16;
 inline constexpr uint32_t kSiteSlots = 1u << 13;
 inline constexpr uint32_t kBlobSize = 1u << 18;
 inline constexpr uint32_t kMaxAttemptGroups = 64;  // sequences of attempts in one plan
+inline constexpr uint32_t kMaxArms = 256;  // faults in one plan that wait for a call of their edge
 
 enum class LaneState : uint32_t {
   kIdle = 0,       // no execution: pass through, no header, no event but Listen and NotInterposed
@@ -62,6 +63,9 @@ struct PlanEntry {
   // stands for the attempts first, first + step, ..., last (0: without an end); kNone: they pass.
   uint32_t group;
   uint32_t attempt_first, attempt_last, attempt_step;  // of an item; else 0
+  // Of a fault that is armed for an edge, in the place of the index: edge_hash() of it, and the number of its Arm and 1. 0: it has none.
+  Hash128 edge;
+  uint32_t arm;
 };
 
 enum TargetFlags : uint32_t {
@@ -137,6 +141,12 @@ struct AttemptGroup {
   std::atomic<uint64_t> by_site;        // the same, from the same call site
 };
 
+// Whether a fault that waits for a call of its edge is armed. All processes of the lane count down together.
+//   left: execution << 32 | how many calls there are up to the one that gets it, this one among them; 0: it is not armed, or has fired
+struct Arm {
+  std::atomic<uint64_t> left;
+};
+
 // A name of a header field that the configuration adds to the known ones: of request ids (core/rpc/request_ids.h), and of
 // what the daemon is told (core/rpc/told_fields.h).
 struct FieldName {
@@ -196,6 +206,8 @@ struct LaneMemory {
   std::atomic<uint32_t> connects_planned;
   // How many sequences of attempts the plan has. While there are none, nothing is looked up for them.
   std::atomic<uint32_t> sequences_planned;
+  // How many faults of the plan wait for a call of their edge. While there are none, no edge is computed.
+  std::atomic<uint32_t> arms_planned;
   uint32_t request_id_count;            // of the whole session, as the frames
   uint32_t told_field_count;            // the same
   std::atomic<uint32_t> first_lost_by;  // Incomplete: why, where it was said first
@@ -213,6 +225,7 @@ struct LaneMemory {
 
   PlanEntry plan[kMaxPlanEntries];
   AttemptGroup groups[kMaxAttemptGroups];
+  Arm arms[kMaxArms];
   FieldName request_ids[kMaxConfiguredFields];
   FieldName told_fields[kMaxConfiguredFields];
   Target128 targets[kMaxTargets];

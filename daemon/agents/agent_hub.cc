@@ -65,6 +65,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   void report_fields(bool wanted) override;
   Result<void> begin_execution(uint32_t execution,
                                const std::vector<PlannedRpcFault>& plan) override;
+  void arm(size_t number, uint32_t calls) override;
   bool wait_quiescent(milliseconds timeout) override;
   ExecutionRecord end_execution() override;
   ExecutionRecord next_execution(uint32_t next) override;
@@ -352,6 +353,13 @@ Result<void> Hub::begin_execution(uint32_t execution, const std::vector<PlannedR
   lane_->begin(execution);
   ::eventfd_write(wake_.get(), 1);  // the hub's thread goes over to short turns
   return {};
+}
+
+void Hub::arm(size_t number, uint32_t calls) {
+  const std::lock_guard lock(mutex_);
+  if (!recorder_.running()) return;
+  if (const uint32_t arm = recorder_.arm(number, calls); arm != 0)
+    lane_->arm(arm, recorder_.execution(), calls);
 }
 
 bool Hub::wait_quiescent(milliseconds timeout) {

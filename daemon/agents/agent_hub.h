@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/fault/edge.h"
 #include "core/index/frame_rules.h"
 #include "core/index/masks.h"
 #include "core/result.h"
@@ -34,6 +36,8 @@ struct PlannedRpcFault {
   bool is_item = false;  // `fault` is what the attempts `when` get; kNone: they pass
   Occasions when;
   uint32_t group = 0;  // the number of the sequence in its plan
+  // In the place of the index: it waits, once it is armed, for a call of this edge. AgentHub::arm().
+  std::optional<Edge> edge = std::nullopt;
   bool operator==(const PlannedRpcFault&) const = default;
 };
 
@@ -105,6 +109,9 @@ class AgentHub {
   // execution runs, or the number is not greater than the last one.
   virtual Result<void> begin_execution(uint32_t execution,
                                        const std::vector<PlannedRpcFault>& plan) = 0;
+  // Arms row `number` of the plan, which has an edge: the `calls`-th call of it from now on gets the fault, once. 0 disarms it. Nothing happens if no
+  // execution runs.
+  virtual void arm(size_t number, uint32_t calls) = 0;
   // True when no incoming request and no RPC of the execution is open and every ring is read to its
   // published end. Waits at most `timeout`, measured by patient_now().
   virtual bool wait_quiescent(std::chrono::milliseconds timeout) = 0;

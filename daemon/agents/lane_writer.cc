@@ -89,11 +89,17 @@ Result<void> LaneWriter::write_plan(std::span<const PlannedRpcFault> rows) {
   std::string blob;
   std::vector<PlanEntry> entries;
   entries.reserve(rows.size());
-  uint32_t at_connect = 0, sequences = 0;
+  uint32_t at_connect = 0, sequences = 0, arms = 0;
   for (const PlannedRpcFault& row : rows) {
     PlanEntry entry{};
     entry.index = row.index;
-    if (is_at_connect(row.fault.kind)) {
+    if (row.edge) {
+      // A refusal comes when the request is known, and no connection is ended for it.
+      entry.edge =
+          edge_hash({row.edge->caller, row.edge->service, row.edge->method, row.edge->path});
+      entry.arm = ++arms;
+      entry.reset_expected = 1;
+    } else if (is_at_connect(row.fault.kind)) {
       const bool by_stack = (memory_->index_parts & kIndexStack) != 0;
       const Hash128 service = hash_text(row.service);
       entry.place = call_place(row.parent, service, by_stack ? row.stack : Hash128{});
@@ -146,12 +152,19 @@ Result<void> LaneWriter::write_plan(std::span<const PlannedRpcFault> rows) {
                  " sequences of attempts; at most " + std::to_string(kMaxAttemptGroups) + " fit"};
   }
 
+  if (arms > kMaxArms) {
+    return Error{"the plan of an execution has " + std::to_string(arms) +
+                 " faults that wait for a call; at most " + std::to_string(kMaxArms) + " fit"};
+  }
+
   const SequenceWrite write(&memory_->plan_sequence);
   std::copy(entries.begin(), entries.end(), memory_->plan);
   std::copy(blob.begin(), blob.end(), memory_->blob);
   memory_->plan_count = static_cast<uint32_t>(entries.size());
   memory_->connects_planned.store(at_connect, std::memory_order_relaxed);
   memory_->sequences_planned.store(sequences, std::memory_order_release);
+  for (Arm& arm : memory_->arms) arm.left.store(0, std::memory_order_relaxed);
+  memory_->arms_planned.store(arms, std::memory_order_release);
   return {};
 }
 

@@ -22,6 +22,10 @@ class LaneWriter {
   // Replaces the plan under its seqlock; entry i of lane memory is row i. Error: it does not fit,
   // then the old plan stands.
   Result<void> write_plan(std::span<const PlannedRpcFault> rows);
+  // `arm`: from 1, as the rows with an edge stand in the plan.
+  void arm(uint32_t arm, uint32_t execution, uint32_t calls) {
+    memory_->arms[arm - 1].left.store(uint64_t{execution} << 32 | calls, std::memory_order_release);
+  }
   // Replaces the masks under their seqlock. To be called between executions.
   void write_masks(const MaskTable& masks);
   // `wanted`: agents report the fields of every body, from the next execution on.

@@ -88,6 +88,15 @@ void Recorder::begin(uint32_t execution, const std::vector<PlannedRpcFault>& pla
   running_ = true;
 }
 
+uint32_t Recorder::arm(size_t number, uint32_t calls) {
+  if (number >= plan_.size() || !plan_[number].edge) return 0;
+  planned_[number].armed |= calls > 0;
+  // As the rows with an edge are counted when the plan is written; what expand() adds comes behind them.
+  return static_cast<uint32_t>(
+      std::count_if(plan_.begin(), plan_.begin() + static_cast<std::ptrdiff_t>(number) + 1,
+                    [](const PlannedRpcFault& row) { return row.edge.has_value(); }));
+}
+
 template <typename Event>
 bool Recorder::take(const EventSource& source, const EventHead& head,
                     std::span<const uint8_t> payload) {

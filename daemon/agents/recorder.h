@@ -37,6 +37,8 @@ class Recorder {
   void begin(uint32_t execution, const std::vector<PlannedRpcFault>& plan, RpcMemory::Plan expanded,
              uint64_t now_ns);
   bool running() const { return running_; }
+  // Row `number` of the plan, which has an edge, is armed now (`calls` > 0). The number of its arm, from 1; 0: there is no such row.
+  uint32_t arm(size_t number, uint32_t calls);
   // The execution that runs; 0: none.
   uint32_t execution() const { return running_ ? draft_.execution : 0; }
   // The plan as it must stand in lane memory, to be handed to begin().
@@ -107,6 +109,7 @@ class Recorder {
   using Counts = std::unordered_map<Hash128, uint32_t, Hash128Hasher>;
   struct Planned {
     uint32_t fired = 0;
+    bool armed = false;     // of a row with an edge
     uint32_t attempts = 0;  // of a sequence
     std::string reason;
     NoConclusion cause = NoConclusion::kOther;  // of `reason`

@@ -143,6 +143,17 @@ ExecutionRecord Recorder::build() const {
 void Recorder::explain_plan(ExecutionRecord* out) const {
   for (size_t i = 0; i < plan_.size(); ++i) {
     const Planned& planned = planned_[i];
+    if (plan_[i].edge) {
+      // One that was never armed was not asked for.
+      if (!planned.armed || planned.fired > 0) continue;
+      const std::string why = !planned.reason.empty()  ? planned.reason
+                              : !planned.unmet.empty() ? planned.unmet
+                                                       : "it was armed, and no such call came";
+      out->not_injected.push_back(
+          {planned.reason.empty() ? NoConclusion::kNotIssued : planned.cause,
+           to_text(plan_[i].fault) + " at " + to_text(*plan_[i].edge) + ": " + why});
+      continue;
+    }
     const bool is_sequence = plan_[i].fault.kind == FaultKind::kAttempts;
     // A client may give up before its attempts are used up, which is its answer to the fault.
     if (is_sequence && planned.unmet.empty() && planned.attempts > 0) continue;

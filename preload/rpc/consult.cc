@@ -40,9 +40,25 @@ void take_attempt(Attachment* a, OutgoingCall* call) {
   report_fault(*call, FaultHow::kAttemptPasses, "");
 }
 
+// A fault may be armed for any call of this edge, also for one whose cause is not known: it is not told apart from others.
+void take_arm(Attachment* a, OutgoingCall* call, const EdgeView& edge) {
+  if (a->lane->arms_planned.load(std::memory_order_relaxed) == 0 || !plan_is_of(a->lane, *call))
+    return;
+  const std::array<Hash128, kEdgesOfCall> edges = edges_of(edge);
+  switch (take_armed(a->lane, edges, call->execution, &call->plan)) {
+    case PlanLookup::kAbsent:
+      return;
+    case PlanLookup::kUnreadable:
+      return plan_is_unreadable(a);
+    case PlanLookup::kPlanned:
+      return take_fault(a->lane, call);
+  }
+}
+
 }  // namespace
 
-void consult_plan(Attachment* a, OutgoingCall* call, const AttemptIdentity& identity) {
+void consult_plan(Attachment* a, OutgoingCall* call, const AttemptIdentity& identity,
+                  const EdgeView& edge) {
   LaneMemory* lane = a->lane;
   if (lane->plan_count == 0) return;
   if (sequences_are_planned(lane) && plan_is_of(lane, *call)) {
@@ -51,7 +67,7 @@ void consult_plan(Attachment* a, OutgoingCall* call, const AttemptIdentity& iden
   }
   switch (find_planned(lane, call->index, &call->plan)) {
     case PlanLookup::kAbsent:
-      return;
+      return take_arm(a, call, edge);
     case PlanLookup::kUnreadable:
       return plan_is_unreadable(a);
     case PlanLookup::kPlanned:

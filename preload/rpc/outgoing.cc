@@ -394,7 +394,9 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   AttemptIdentity identity;
   if (sequences_are_planned(lane)) identity = attempt_identity(event, head, call->http_signature);
   emit_issued(a, call->execution, now, event, left);
-  consult_plan(a, call, identity);
+  consult_plan(
+      a, call, identity,
+      {own_service(), event.service, event.method, request_path(event.method, event.target)});
 }
 
 void outgoing_body_complete(OutgoingCall* call, Hash128 body) {

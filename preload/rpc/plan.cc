@@ -1,5 +1,6 @@
 #include "preload/rpc/plan.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -12,6 +13,7 @@ namespace {
 // The daemon writes a plan in microseconds, and between executions: more tries than this mean that
 // it was stopped or died in the middle.
 constexpr int kMaxTries = 10'000;
+constexpr size_t kMaxFitting = 32;  // armed faults that one call may fit
 
 // Runs `read` until a whole run saw no write. `read` must bear any garbage.
 template <typename Read>
@@ -51,6 +53,40 @@ PlanLookup find_entry(const LaneMemory* lane, PlanEntry* entry, Matches matches)
 
 PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry) {
   return find_entry(lane, entry, [&](const PlanEntry& e) { return e.index == index; });
+}
+
+namespace {
+// True: it is this call's turn. `has_fault`: the call has one already, so that the arm waits for the next call where it would be its turn.
+bool count_down(Arm* arm, uint32_t execution, bool has_fault) {
+  uint64_t left = arm->left.load(std::memory_order_acquire);
+  while (left >> 32 == execution && static_cast<uint32_t>(left) != 0) {
+    if (has_fault && static_cast<uint32_t>(left) == 1) return false;
+    if (arm->left.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel))
+      return static_cast<uint32_t>(left) == 1;
+  }
+  return false;
+}
+}  // namespace
+
+PlanLookup take_armed(LaneMemory* lane, std::span<const Hash128> edges, uint32_t execution,
+                      PlanEntry* entry) {
+  // Counting is not repeated when the plan is read again, so the numbers come first.
+  uint32_t fits[kMaxFitting];
+  size_t count = 0;
+  PlanEntry seen;
+  const PlanLookup read = find_entry(lane, &seen, [&](const PlanEntry& e) {
+    if (&e == lane->plan) count = 0;  // the plan is read from its begin
+    if (e.arm == 0 || e.arm > kMaxArms || count == kMaxFitting) return false;
+    if (std::find(edges.begin(), edges.end(), e.edge) != edges.end()) fits[count++] = e.arm;
+    return false;
+  });
+  if (read == PlanLookup::kUnreadable) return read;
+  uint32_t taken = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (count_down(&lane->arms[fits[i] - 1], execution, taken != 0)) taken = fits[i];
+  }
+  if (taken == 0) return PlanLookup::kAbsent;
+  return find_entry(lane, entry, [&](const PlanEntry& e) { return e.arm == taken; });
 }
 
 PlanLookup find_attempt_rule(const LaneMemory* lane, uint32_t group, uint32_t attempt,

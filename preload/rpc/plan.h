@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/protocol/lane_memory.h"
 
@@ -17,6 +18,10 @@ enum class PlanLookup : uint8_t {
 
 // The fault of the RPC with this index.
 PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry);
+// The fault that waits for a call of one of these edges, if this call is its turn: then it fires no more. Each fault that waits for it counts
+// the call.
+PlanLookup take_armed(LaneMemory* lane, std::span<const Hash128> edges, uint32_t execution,
+                      PlanEntry* entry);
 // What the sequence of this group has for one of its attempts: the entry of the item. Where no item names the
 // attempt, which passes then, the entry of the sequence itself.
 PlanLookup find_attempt_rule(const LaneMemory* lane, uint32_t group, uint32_t attempt,

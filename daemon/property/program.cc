@@ -1,0 +1,77 @@
+#include "daemon/property/program.h"
+
+#include "daemon/property/history.h"
+
+namespace filibuster::property {
+namespace {
+
+// The number of {"result": N}; nullopt: the value is none.
+std::optional<uint32_t> reference_of(const nlohmann::json& value) {
+  if (!value.is_object() || value.size() != 1) return std::nullopt;
+  const auto number = value.find("result");
+  if (number == value.end() || !number->is_number_unsigned()) return std::nullopt;
+  return number->get<uint32_t>();
+}
+
+void add_results(const nlohmann::json& value, std::vector<uint32_t>* out) {
+  if (const auto number = reference_of(value)) {
+    out->push_back(*number);
+  } else if (value.is_structured()) {
+    for (const nlohmann::json& each : value) add_results(each, out);
+  }
+}
+
+}  // namespace
+
+std::vector<uint32_t> results_in(const nlohmann::json& value) {
+  std::vector<uint32_t> out;
+  add_results(value, &out);
+  return out;
+}
+
+std::optional<nlohmann::json> with_results(const nlohmann::json& value,
+                                           const std::vector<std::optional<nlohmann::json>>& answers) {
+  if (const auto number = reference_of(value)) {
+    if (*number >= answers.size()) return std::nullopt;
+    return answers[*number];
+  }
+  if (!value.is_structured()) return value;
+  nlohmann::json out = value;
+  for (nlohmann::json& each : out) {
+    std::optional<nlohmann::json> whole = with_results(each, answers);
+    if (!whole) return std::nullopt;
+    each = std::move(*whole);
+  }
+  return out;
+}
+
+nlohmann::ordered_json program_json(const Program& program, const std::vector<ArmableFault>& faults) {
+  auto out = nlohmann::ordered_json::array();
+  for (const Item& item : program.items) {
+    if (!item.is_fault()) {
+      out.push_back({{"do", item.f}, {"value", item.value}, {"number", item.number}});
+      continue;
+    }
+    const ArmableFault& fault = faults[*item.fault];
+    out.push_back({{"arm", fault.name},
+                   {"fault", to_text(fault.fault)},
+                   {"caller", fault.edge.caller},
+                   {"service", fault.edge.service},
+                   {"method", fault.edge.method},
+                   {"path", fault.edge.path},
+                   {"occurrence", item.occurrence}});
+  }
+  return out;
+}
+
+std::string item_text(const Item& item, const std::vector<ArmableFault>& faults) {
+  if (!item.is_fault())
+    return item.f + (item.value.is_null() ? "" : " " + json_text(item.value));
+  const ArmableFault& fault = faults[*item.fault];
+  return fault.name + " at " +
+         (item.occurrence == 1 ? std::string("the next")
+                               : "call " + std::to_string(item.occurrence) + " from here of") +
+         " " + to_text(fault.edge);
+}
+
+}  // namespace filibuster::property

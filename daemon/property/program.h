@@ -1,0 +1,56 @@
+// Programs of property-based tests, as data: commands for a client, and faults that are armed between them (Claessen and Hughes 2000;
+// stateful, with symbolic results, as Quviq's and quickcheck-state-machine). They are generated before anything runs, so that they can be
+// shrunk and executed again in any language.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/fault/edge.h"
+#include "core/fault/fault.h"
+#include "core/result.h"
+
+namespace filibuster::property {
+
+// A fault that programs may arm.
+struct ArmableFault {
+  std::string name;
+  Edge edge;
+  FaultSpec fault;
+  uint64_t weight = 1;
+};
+
+// One command with its number, or one fault.
+struct Item {
+  // Of a command. In `value`, {"result": 3} stands for the answer of command 3 of this program.
+  std::string f;
+  nlohmann::json value;
+  uint32_t number = 0;
+  // Of a fault: its place among the faults that programs may arm, and the how many-th call from now on gets it.
+  std::optional<size_t> fault = std::nullopt;
+  uint32_t occurrence = 1;
+
+  bool is_fault() const { return fault.has_value(); }
+  bool operator==(const Item&) const = default;
+};
+
+struct Program {
+  std::vector<Item> items;
+  bool operator==(const Program&) const = default;
+};
+
+// The numbers of the commands whose results a value refers to.
+std::vector<uint32_t> results_in(const nlohmann::json& value);
+// The value with answers in the place of references. nullopt: it refers to a command that has none.
+std::optional<nlohmann::json> with_results(const nlohmann::json& value,
+                                           const std::vector<std::optional<nlohmann::json>>& answers);
+
+// docs/schema/counterexample.schema.json 'program'. `faults` has those that items refer to.
+nlohmann::ordered_json program_json(const Program& program, const std::vector<ArmableFault>& faults);
+// "write "a"", "Full at the next web -> queue POST /enqueue": as reports name an item.
+std::string item_text(const Item& item, const std::vector<ArmableFault>& faults);
+
+}  // namespace filibuster::property

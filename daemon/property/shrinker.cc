@@ -1,0 +1,161 @@
+#include "daemon/property/shrinker.h"
+
+#include <algorithm>
+#include <set>
+
+#include "daemon/property/history.h"
+
+namespace filibuster::property {
+namespace {
+
+using Json = nlohmann::json;
+
+void add(const Json& value, const Json& than, std::vector<Json>* out) {
+  if (value != than && std::find(out->begin(), out->end(), value) == out->end())
+    out->push_back(value);
+}
+
+class Shrinker {
+ public:
+  Shrinker(const Program& failing, ProgramModel* model, const FailsAlike& fails_alike)
+      : model_(model), fails_alike_(fails_alike) {
+    out_.program = failing;
+    tried_.insert(key_of(failing));
+  }
+
+  Result<Shrunk> run() {
+    // A smaller value may make another item needless, so all is tried until nothing gets smaller.
+    bool smaller = true;
+    while (smaller && out_.finished) {
+      smaller = false;
+      for (const auto pass : {&Shrinker::delete_items, &Shrinker::shrink_values}) {
+        auto changed = (this->*pass)();
+        if (!changed) return changed.error();
+        smaller |= changed.value();
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  static std::string key_of(const Program& program) {
+    std::string out;
+    for (const Item& item : program.items)
+      out += item.is_fault() ? "!" + std::to_string(*item.fault) + "," + std::to_string(item.occurrence) + "\n"
+                             : item.f + std::to_string(item.number) + json_text(item.value) + "\n";
+    return out;
+  }
+
+  // True: it fails in the same way, and is the program now.
+  Result<bool> take(Program candidate) {
+    if (candidate.items.empty() || !tried_.insert(key_of(candidate)).second) return false;
+    auto valid = is_valid(candidate, model_);
+    if (!valid) return valid.error();
+    if (!valid.value()) return false;
+    auto fails = fails_alike_(candidate);
+    if (!fails) return fails.error();
+    if (!fails.value()) {
+      out_.finished = false;
+      return false;
+    }
+    ++out_.executed;
+    if (!*fails.value()) return false;
+    ++out_.steps;
+    out_.program = std::move(candidate);
+    return true;
+  }
+
+  Result<bool> delete_items() {
+    bool any = false;
+    for (size_t size = std::max<size_t>(1, out_.program.items.size() / 2); size > 0; size /= 2) {
+      for (size_t at = 0; at < out_.program.items.size() && out_.finished;) {
+        Program candidate = out_.program;
+        const auto begin = candidate.items.begin() + static_cast<std::ptrdiff_t>(at);
+        const size_t count = std::min(size, candidate.items.size() - at);
+        candidate.items.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
+        auto taken = take(std::move(candidate));
+        if (!taken) return taken.error();
+        any |= taken.value();
+        if (!taken.value()) at += size;
+      }
+    }
+    return any;
+  }
+
+  Result<bool> shrink_values() {
+    bool any = false;
+    for (size_t at = 0; at < out_.program.items.size(); ++at) {
+      bool smaller = true;
+      while (smaller && out_.finished) {
+        smaller = false;
+        for (Program& candidate : smaller_at(at)) {
+          auto taken = take(std::move(candidate));
+          if (!taken) return taken.error();
+          if (!taken.value()) continue;
+          smaller = any = true;
+          break;
+        }
+      }
+    }
+    return any;
+  }
+
+  std::vector<Program> smaller_at(size_t at) const {
+    const Item& item = out_.program.items[at];
+    std::vector<Program> out;
+    if (item.is_fault()) {
+      if (item.occurrence == 1) return out;
+      out.push_back(out_.program);
+      out.back().items[at].occurrence = item.occurrence - 1;
+      return out;
+    }
+    for (Json& value : smaller_values(item.value)) {
+      out.push_back(out_.program);
+      out.back().items[at].value = std::move(value);
+    }
+    return out;
+  }
+
+  ProgramModel* const model_;
+  const FailsAlike& fails_alike_;
+  std::set<std::string> tried_;
+  Shrunk out_;
+};
+
+}  // namespace
+
+Result<Shrunk> shrink(const Program& failing, ProgramModel* model, const FailsAlike& fails_alike) {
+  return Shrinker(failing, model, fails_alike).run();
+}
+
+std::vector<Json> smaller_values(const Json& value) {
+  std::vector<Json> out;
+  if (value.is_number_integer()) {
+    const auto number = value.get<int64_t>();
+    for (const int64_t each : {int64_t{0}, number / 2, number > 0 ? number - 1 : number == 0 ? 0 : number + 1})
+      add(each, value, &out);
+  } else if (value.is_string()) {
+    const auto text = value.get<std::string>();
+    // By whole characters, so that what was UTF-8 stays so.
+    std::vector<size_t> ends;
+    for (size_t i = 1; i <= text.size(); ++i) {
+      if (i == text.size() || (text[i] & 0xc0) != 0x80) ends.push_back(i);
+    }
+    add("", value, &out);
+    if (ends.size() > 2) add(text.substr(0, ends[ends.size() / 2 - 1]), value, &out);
+    if (ends.size() > 1) add(text.substr(0, ends[ends.size() - 2]), value, &out);
+    add(std::string(ends.size(), 'a'), value, &out);
+  } else if (value.is_structured() && results_in(value).empty()) {
+    for (auto each = value.begin(); each != value.end(); ++each) {
+      for (const Json& smaller : smaller_values(*each)) {
+        Json whole = value;
+        if (value.is_array()) whole[static_cast<size_t>(each - value.begin())] = smaller;
+        if (value.is_object()) whole[each.key()] = smaller;
+        out.push_back(std::move(whole));
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace filibuster::property

@@ -1,0 +1,170 @@
+// Programs: how they are generated, what makes them valid, and how they are shrunk.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "daemon/property/generator.h"
+#include "daemon/property/shrinker.h"
+
+namespace filibuster::property {
+namespace {
+
+using Json = nlohmann::json;
+
+// The seed's web service: write V answers an index, and read takes one of those that writes have answered.
+class Store final : public ProgramModel {
+ public:
+  Result<Json> initial() override { return Json(0); }
+  bool only_reads(const std::string& f) const override { return f == "read"; }
+  Result<std::vector<Choice>> commands(const Json& state) override {
+    std::vector<Choice> out{{"write", {{"text", {{"max", 6}}}}, 2}};
+    if (state.get<int>() > 0) out.push_back({"read", {{"result_of", "write"}}, 8});
+    return out;
+  }
+  Result<bool> holds(const Json& state, const std::string& f, const Json&) override {
+    return f == "write" || state.get<int>() > 0;
+  }
+  Result<Step> step(const Json& state, const std::string& f, const Json&,
+                    const std::optional<Json>&) override {
+    Step out;
+    out.state = state.get<int>() + (f == "write" ? 1 : 0);
+    return out;
+  }
+};
+
+const std::vector<ArmableFault>& faults() {
+  static const std::vector<ArmableFault> out = {
+      {"Full", {"web", "queue", "POST", "/enqueue"}, parse_fault("507").value(), 1},
+      {"Empty", {"", "queue", "", ""}, parse_fault("reset").value(), 3}};
+  return out;
+}
+
+Program generated(uint64_t seed) {
+  Store model;
+  Random random(seed);
+  auto program = generate(&model, faults(), {}, &random);
+  EXPECT_TRUE(program) << (program ? "" : program.error().message);
+  return program ? program.value() : Program();
+}
+
+TEST(Programs, FollowFromTheirSeedAlone) {
+  EXPECT_EQ(generated(1), generated(1));
+  EXPECT_NE(generated(1), generated(2));
+}
+
+TEST(Programs, AreValidAndHaveWhatTheirWeightsSay) {
+  Store model;
+  std::map<std::string, int> seen;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    const Program program = generated(seed);
+    const auto valid = is_valid(program, &model);
+    ASSERT_TRUE(valid && valid.value()) << seed;
+    ASSERT_LE(program.items.size(), GeneratorOptions().most_items);
+    for (const Item& item : program.items) ++seen[item.is_fault() ? faults()[*item.fault].name : item.f];
+  }
+  const int all = seen["Full"] + seen["Empty"] + seen["read"] + seen["write"];
+  EXPECT_NEAR(seen["Full"] + seen["Empty"], all / 10, all / 50);
+  EXPECT_NEAR(seen["Empty"], 3 * seen["Full"], seen["Full"]);
+  EXPECT_GT(seen["read"], seen["write"]);
+}
+
+TEST(Programs, AReferenceNeedsItsCommandBeforeIt) {
+  Store model;
+  Item write, read;
+  write.f = "write";
+  write.value = "x";
+  read.f = "read";
+  read.value = {{"result", 0}};
+  read.number = 1;
+  EXPECT_TRUE(is_valid({{write, read}}, &model).value());
+  EXPECT_FALSE(is_valid({{read, write}}, &model).value());
+  read.value = {{"result", 7}};
+  EXPECT_FALSE(is_valid({{write, read}}, &model).value());
+  // References are found wherever they stand, and nothing else is one.
+  EXPECT_EQ(results_in(Json::parse(R"([{"result": 3}, {"a": {"result": 4}}, {"result": 5, "b": 1}, {"result": "x"}])")),
+            (std::vector<uint32_t>{3, 4}));
+  EXPECT_EQ(with_results(Json::parse(R"({"a": [{"result": 1}]})"), {std::nullopt, Json(9)}),
+            Json::parse(R"({"a": [9]})"));
+  EXPECT_EQ(with_results(Json::parse(R"([{"result": 0}])"), {std::nullopt, Json(9)}), std::nullopt);
+}
+
+TEST(Values, AreThoseOfTheirGenerators) {
+  Random random(5);
+  const auto make = [&](const char* text) {
+    const auto value = generate_value(Json::parse(text), {}, &random);
+    return !value ? "error" : !value.value() ? "none" : value.value()->dump();
+  };
+  for (int i = 0; i < 200; ++i) {
+    const auto value = generate_value(Json::parse(R"({"int": [-2, 2]})"), {}, &random);
+    const auto number = value.value()->get<int64_t>();
+    ASSERT_TRUE(number >= -2 && number <= 2);
+    ASSERT_LE(generate_value(Json::parse(R"({"text": {"max": 3}})"), {}, &random).value()->get<std::string>().size(), 9u);
+  }
+  EXPECT_EQ(make(R"({"int": [9223372036854775807, 9223372036854775807]})"), "9223372036854775807");
+  EXPECT_NE(make(R"({"int": [-9223372036854775808, 9223372036854775807]})"), "error");
+  EXPECT_EQ(make(R"({"one_of": [7]})"), "7");
+  EXPECT_EQ(make(R"({"array": [1, {"value": {"int": 3}}]})"), R"([1,{"int":3}])");
+  EXPECT_EQ(make(R"({"object": {"a": {"one_of": ["x"]}}})"), R"({"a":"x"})");
+  EXPECT_EQ(make(R"({"result_of": "write"})"), "none");
+  EXPECT_EQ(make(R"("plain")"), "\"plain\"");
+  EXPECT_EQ(make(R"({"int": [2, 1]})"), "error");
+  EXPECT_EQ(make(R"({"one_of": []})"), "error");
+  EXPECT_EQ(make(R"({"text": 3})"), "error");
+}
+
+TEST(Shrinking, LeavesTheFaultAndTheWriteThatFail) {
+  Store model;
+  // Fails where a Full stands anywhere before a write.
+  uint32_t executed = 0;
+  const FailsAlike fails = [&](const Program& program) -> Result<std::optional<bool>> {
+    ++executed;
+    bool full = false;
+    for (const Item& item : program.items) {
+      full |= item.is_fault() && *item.fault == 0;
+      if (full && item.f == "write") return std::optional(true);
+    }
+    return std::optional(false);
+  };
+  int failing = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const Program program = generated(seed);
+    if (!*fails(program).value()) continue;
+    ++failing;
+    executed = 0;
+    const auto shrunk = shrink(program, &model, fails);
+    ASSERT_TRUE(shrunk);
+    ASSERT_EQ(shrunk->program.items.size(), 2u) << seed;
+    EXPECT_EQ(shrunk->program.items[0].fault, 0u);
+    EXPECT_EQ(shrunk->program.items[1].f, "write");
+    EXPECT_EQ(shrunk->program.items[1].value, "");
+    EXPECT_EQ(shrunk->executed, executed);
+    EXPECT_TRUE(shrunk->finished);
+  }
+  EXPECT_GT(failing, 20);
+}
+
+TEST(Shrinking, StopsWhereItIsTold) {
+  Store model;
+  const FailsAlike stop = [](const Program&) -> Result<std::optional<bool>> {
+    return std::optional<bool>();
+  };
+  Program program = generated(3);
+  const auto shrunk = shrink(program, &model, stop);
+  ASSERT_TRUE(shrunk);
+  EXPECT_FALSE(shrunk->finished);
+  EXPECT_EQ(shrunk->program, program);
+  EXPECT_EQ(shrunk->executed, 0u);
+}
+
+TEST(Shrinking, ValuesGetSmaller) {
+  EXPECT_EQ(smaller_values(9), (std::vector<Json>{0, 4, 8}));
+  EXPECT_EQ(smaller_values(-3), (std::vector<Json>{0, -1, -2}));
+  EXPECT_TRUE(smaller_values(0).empty());
+  EXPECT_EQ(smaller_values("b\u00e9c"), (std::vector<Json>{"", "b", "b\u00e9", "aaa"}));
+  EXPECT_TRUE(smaller_values("").empty());
+  EXPECT_TRUE(smaller_values(Json{{"result", 3}}).empty());
+  EXPECT_EQ(smaller_values(Json::array({1, true})), (std::vector<Json>{Json::array({0, true})}));
+}
+
+}  // namespace
+}  // namespace filibuster::property
