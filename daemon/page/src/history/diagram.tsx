@@ -8,9 +8,11 @@ import { callText } from "./data";
 import { barHeight, barTop, markerAt, neighbour, planOf, rowHeight, scalesOf, type Bar, type Plan, type Point } from "./layout";
 import { spoken } from "./words";
 
-const beyond = 300; // px drawn beside what is seen
+const beyond = 200; // px drawn beside what is seen
+const stride = 120; // px of scrolling behind which other operations are drawn
+const dense = 6; // px of a unit below which the line is thin
 const longestText = 120; // characters in a bar; the line below the diagram has the whole
-const markerHeight = 14, digit = 6.2, leastText = 18; // px
+const markerHeight = 14, digit = 6.2, leastText = 30; // px
 const arrows = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
 
 // An operation that is looked at. `reveal` counts how often the diagram was asked to show where it is.
@@ -31,7 +33,7 @@ interface Props {
 }
 
 interface View {
-  left: number;
+  left: number; // what is scrolled, in whole strides
   top: number;
   width: number;
   height: number;
@@ -52,7 +54,8 @@ export function Diagram({ calls, shown, order, marked, choice, choose, point, la
   const look = () => {
     const element = box.current;
     if (!element) return;
-    const { scrollLeft: left, scrollTop: top, clientWidth: width, clientHeight: height } = element;
+    const { clientWidth: width, clientHeight: height } = element;
+    const left = Math.floor(element.scrollLeft / stride) * stride, top = Math.floor(element.scrollTop / stride) * stride;
     setView((old) => (old.left === left && old.top === top && old.width === width && old.height === height ? old : { left, top, width, height }));
   };
   useLayoutEffect(() => {
@@ -141,7 +144,7 @@ export function Diagram({ calls, shown, order, marked, choice, choose, point, la
           <Line points={seen.line} scale={scale} names={names} left={seen.left} width={seen.width} height={plan.rows.length * rowHeight} />
           {seen.bars.map((bar) => (
             <OneBar key={bar.call} bar={bar} call={calls[bar.call]!} place={plan.pointOf.get(bar.call)} ordered={order !== undefined} scale={scale} end={Math.max(room, plan.units * scale)}
-              names={names} marked={marked.has(bar.call)} chosen={bar.call === choice.call} reached={bar.call === reached} choose={choose} point={point} />
+              names={names} begun={bar.begin * scale < view.left + stride} marked={marked.has(bar.call)} chosen={bar.call === choice.call} reached={bar.call === reached} choose={choose} point={point} />
           ))}
           {seen.points.map((one) => <Marker key={`point ${one.call}`} point={one} bar={plan.barOf.get(one.call)!} scale={scale} names={names} chosen={one.call === choice.call} />)}
         </div>
@@ -160,8 +163,8 @@ interface Seen {
 }
 
 function seenOf(plan: Plan, view: View, scale: number, names: number): Seen {
-  const left = Math.max(0, view.left - beyond), right = Math.min(plan.units * scale, view.left + view.width - names + beyond);
-  const top = Math.floor((view.top - beyond) / rowHeight), bottom = Math.ceil((view.top + view.height + beyond) / rowHeight);
+  const left = Math.max(0, view.left - beyond), right = Math.min(plan.units * scale, view.left + stride + view.width - names + beyond);
+  const top = Math.floor((view.top - beyond) / rowHeight), bottom = Math.ceil((view.top + stride + view.height + beyond) / rowHeight);
   const rows: number[] = [];
   for (let row = Math.max(0, top); row < Math.min(plan.rows.length, bottom); ++row) rows.push(row);
   const inRows = (row: number) => row >= top && row < bottom;
@@ -184,7 +187,7 @@ function Line({ points, scale, names, left, width, height }: { points: Point[]; 
   const text = (row: Point) => `${(row.at * scale - left).toFixed(1)},${row.row * rowHeight + markerAt}`;
   const placed = points.filter((row) => !row.stuck), stuck = points.find((row) => row.stuck), last = placed[placed.length - 1];
   return (
-    <svg class="line" width={width} height={height} viewBox={`0 0 ${width} ${height}`} style={{ left: `${names + left}px` }} aria-hidden="true">
+    <svg class={scale < dense ? "line thin" : "line"} width={width} height={height} viewBox={`0 0 ${width} ${height}`} style={{ left: `${names + left}px` }} aria-hidden="true">
       <polyline points={placed.map(text).join(" ")} />
       {stuck && last && <polyline class="to-stuck" points={`${text(last)} ${text(stuck)}`} />}
     </svg>
@@ -199,6 +202,7 @@ interface BarProps {
   scale: number;
   end: number; // px at which the diagram ends
   names: number;
+  begun: boolean; // left of what is seen, or soon
   marked: boolean;
   chosen: boolean;
   reached: boolean;
@@ -206,9 +210,9 @@ interface BarProps {
   point: Props["point"];
 }
 
-function OneBar({ bar, call, place, ordered, scale, end, names, marked, chosen, reached, choose, point }: BarProps) {
+function OneBar({ bar, call, place, ordered, scale, end, names, begun, marked, chosen, reached, choose, point }: BarProps) {
   const width = bar.open ? Math.max(3, end - bar.begin * scale) : Math.max(3, (bar.end - bar.begin) * scale - 1);
-  const text = callText(call);
+  const all = callText(call), text = all.length > longestText ? `${all.slice(0, longestText)}\u2026` : all;
   const kind = `${call.outcome}${bar.open ? " endless" : ""}${place?.stuck ? " stuck" : place ? " placed" : ordered ? " apart" : ""}${marked ? " marked" : ""}${chosen ? " chosen" : ""}`;
   const where = place ? (place.stuck ? "it cannot be placed" : `number ${place.place} in the order`) : ordered ? "not placed" : "";
   const press = (event: KeyboardEvent) => {
@@ -217,10 +221,10 @@ function OneBar({ bar, call, place, ordered, scale, end, names, marked, chosen, 
     choose(bar.call, false);
   };
   return (
-    <div class={`operation ${kind}`} data-call={bar.call} role="button" aria-pressed={chosen} tabIndex={reached ? 0 : -1} aria-label={spoken(call, where)}
+    <div class={`operation ${kind}`} data-call={bar.call} role="button" aria-pressed={chosen} tabIndex={reached ? 0 : -1} aria-label={spoken(call, text, where)}
       style={{ left: `${names + bar.begin * scale}px`, top: `${bar.row * rowHeight + barTop}px`, width: `${width}px`, height: `${barHeight}px` }}
       onClick={() => choose(bar.call, false)} onFocus={() => { if (!chosen) choose(bar.call, false); }} onKeyDown={press} onMouseEnter={() => point(bar.call)}>
-      {width >= leastText && <span style={{ left: `${names}px` }}>{text.length > longestText ? `${text.slice(0, longestText)}\u2026` : text}</span>}
+      {width >= leastText && <span class={begun ? "stays" : ""} style={{ left: begun ? `${names}px` : "auto" }}>{text}</span>}
     </div>
   );
 }
@@ -229,7 +233,7 @@ function OneBar({ bar, call, place, ordered, scale, end, names, marked, chosen, 
 function Marker({ point, bar, scale, names, chosen }: { point: Point; bar: Bar; scale: number; names: number; chosen: boolean }) {
   const text = point.stuck ? "\u2717" : `${point.place}`;
   const width = Math.max(markerHeight, text.length * digit + 7);
-  const whole = point.stuck || chosen || (bar.end - bar.begin) * scale >= width;
+  const whole = point.stuck || chosen || (bar.end - bar.begin) * scale >= width + 12;
   const size = whole ? [width, markerHeight] as const : [5, 5] as const;
   const x = names + point.at * scale, y = point.row * rowHeight + markerAt;
   return (

@@ -5,7 +5,7 @@ export const rowHeight = 36, barTop = 4, barHeight = 20; // px
 export const markerAt = barTop + barHeight + 4; // px below the top of a row: the middle of a marker
 const quietSlot = 0.6; // units between two events where nothing takes effect
 const markerUnits = 0.8; // units for each of several that take effect between two events
-const usualBar = 80; // px that three quarters of the bars are to have, so that their texts are read
+const barWidth = 64; // px that nine of ten bars are to have, so that their texts are read
 
 export interface Bar {
   call: number;
@@ -31,7 +31,7 @@ export interface Plan {
   points: Point[];
   pointOf: Map<number, Point>;
   units: number;
-  usual: number; // units of a bar than which three quarters are longer
+  short: number; // units of a bar than which nine of ten are longer
 }
 
 // Each takes effect as early as the order lets it. The slot of an event is the time until the next event.
@@ -89,7 +89,7 @@ export function planOf(calls: Call[], shown: number[], order: Order | undefined)
     return [{ call: number, place: at + 1, stuck, at: begins[slot]! + share * (begins[slot + 1]! - begins[slot]!), row: bar.row }];
   });
   const closed = bars.filter((bar) => !bar.open).map((bar) => bar.end - bar.begin).sort((a, b) => a - b);
-  return { rows, bars, barOf, points, pointOf: new Map(points.map((point) => [point.call, point])), units, usual: closed[closed.length >> 2] ?? 1 };
+  return { rows, bars, barOf, points, pointOf: new Map(points.map((point) => [point.call, point])), units, short: closed[Math.floor(closed.length / 10)] ?? 1 };
 }
 
 const least = 0.05, widest = 240, readable = 14, filled = 160; // px for each unit
@@ -106,7 +106,7 @@ export interface Scales {
 export function scalesOf(plan: Plan, room: number): Scales {
   const whole = Math.max(least, room / plan.units);
   const most = Math.min(widest, mostPixels / plan.units);
-  const read = Math.min(filled, Math.max(readable, usualBar / plan.usual));
+  const read = Math.min(filled, Math.max(readable, barWidth / plan.short));
   return { least: Math.min(whole, read, most), most, first: Math.min(most, Math.max(read, Math.min(whole, filled))), whole: Math.min(whole, most) };
 }
 

@@ -116,7 +116,10 @@ function Page({ history }: { history: History }) {
   const [problem, setProblem] = useState<number | null>(null);
   const [pointed, setPointed] = useState<number | null>(null);
   useEffect(() => {
-    const look = () => setChosen(chosenNow(history, sorted));
+    const look = () => setChosen((old) => {
+      const next = chosenNow(history, sorted);
+      return { ...next, choice: { ...next.choice, reveal: old.choice.reveal + 1 } };
+    });
     addEventListener("hashchange", look);
     return () => removeEventListener("hashchange", look);
   }, []);

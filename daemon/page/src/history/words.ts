@@ -84,7 +84,7 @@ export function whyNot(call: Call, number: number, order: Order): string {
   return "not placed";
 }
 
-// All of a call for those who do not see its bar.
-export function spoken(call: Call, place: string): string {
-  return `Process ${oneLine(call.process)}: ${callText(call).slice(0, longestState)}, line ${call.line}; ${outcomeText(call)}${place ? `; ${place}` : ""}`;
+// A call for those who do not see its bar; `text` is what stands in it.
+export function spoken(call: Call, text: string, place: string): string {
+  return `Process ${oneLine(call.process)}: ${text}, line ${call.line}; ${outcomeText(call)}${place ? `; ${place}` : ""}`;
 }
