@@ -67,7 +67,7 @@ def test_what_cannot_be_placed_is_named_and_red(tmp_path):
         out.bars = await page.locator(".lanes .operation").count();
         out.rows = await all(".lanes .who");
         out.marks = await all(".lanes .place");
-        out.red = [await colour(".lanes .operation.stuck", "borderTopColor"), await colour(".step.stuck", "color"), await colour(".lanes .place.stuck", "backgroundColor")].map((one) => one === bad);
+        out.red = [await colour(".lanes .operation.stuck", "color"), await colour(".step.stuck", "color"), await colour(".lanes .place.stuck", "backgroundColor")].map((one) => one === bad);
         out.stuck = await all(".lanes .operation.stuck");
         out.panel = await panel();
         out.steps = (await all(".step:not(.head)")).map((row) => row.split("\\n"));
@@ -91,7 +91,7 @@ def test_what_cannot_be_placed_is_named_and_red(tmp_path):
     assert "runs/history.jsonl is not linearisable as cas-register." in out["said"], out
     assert "Process 0’s read → 2 (line 131) cannot be placed." in out["said"], out
     assert "has 5 of 8 operations, and the state behind the last of them is 3: there it cannot answer 2." in out["said"], out
-    assert "9 operations of 4 processes. 1 failed. The outcome of 1 was never known. 3 events were left out" in out["said"] and "visited 1,234 states" in out["said"], out
+    assert "9 operations of 4 processes. 1 failed. The outcome of 1 was never known. 3 events were left out" in out["said"] and "visited 1,234 sets of operations" in out["said"], out
     assert out["bars"] == 9 and out["rows"] == ["0", "1", "2", "3"], out
     assert sorted(out["marks"]) == ["1", "2", "3", "4", "5", "✗"] and out["red"] == [True] * 3 and out["stuck"] == ["read → 2"], out
     assert "Process 0: read → 2" in out["panel"] and "131" in out["panel"] and "it had to come next, and cannot" in out["panel"] and "3, in which it cannot answer 2" in out["panel"], out

@@ -53,12 +53,21 @@ export function isHistory(data: unknown): data is { history: History } {
   return typeof data === "object" && data !== null && "history" in data;
 }
 
+const texts = new WeakMap<object, string>(); // a state of a thousand elements is written once
+
 // JSON in one line, with blanks behind commas and colons, as people write it.
 export function valueText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(valueText).join(", ")}]`;
-  if (typeof value === "object" && value !== null)
-    return `{${Object.entries(value).map(([name, of]) => `${JSON.stringify(name)}: ${valueText(of)}`).join(", ")}}`;
-  return JSON.stringify(value) ?? "null";
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const known = texts.get(value);
+  if (known !== undefined) return known;
+  const text = Array.isArray(value) ? `[${value.map(valueText).join(", ")}]`
+    : `{${Object.entries(value).map(([name, of]) => `${JSON.stringify(name)}: ${valueText(of)}`).join(", ")}}`;
+  texts.set(value, text);
+  return text;
+}
+
+export function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}\u2026` : text;
 }
 
 // "write 3", "read → 5". What a call answers that only says again what was asked is left out, as histories of Jepsen have it.

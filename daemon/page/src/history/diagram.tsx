@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { oneLine } from "../parts";
 import { textWidth } from "../text";
 import type { Call, Order } from "./data";
-import { callText } from "./data";
+import { callText, cut } from "./data";
 import { barHeight, barTop, markerAt, neighbour, planOf, rowHeight, scalesOf, type Bar, type Plan, type Point } from "./layout";
 import { spoken } from "./words";
 
@@ -212,7 +212,7 @@ interface BarProps {
 
 function OneBar({ bar, call, place, ordered, scale, end, names, begun, marked, chosen, reached, choose, point }: BarProps) {
   const width = bar.open ? Math.max(3, end - bar.begin * scale) : Math.max(3, (bar.end - bar.begin) * scale - 1);
-  const all = callText(call), text = all.length > longestText ? `${all.slice(0, longestText)}\u2026` : all;
+  const text = cut(callText(call), longestText);
   const kind = `${call.outcome}${bar.open ? " endless" : ""}${place?.stuck ? " stuck" : place ? " placed" : ordered ? " apart" : ""}${marked ? " marked" : ""}${chosen ? " chosen" : ""}`;
   const where = place ? (place.stuck ? "it cannot be placed" : `number ${place.place} in the order`) : ordered ? "not placed" : "";
   const press = (event: KeyboardEvent) => {

@@ -151,7 +151,7 @@ function Page({ history }: { history: History }) {
         <section class="said-first">
           <p class={`headline ${kind}`}><span aria-hidden="true">{sign} </span>{headline(history)}</p>
           {why && <p class="reason">{part && history.parts.length > 1 && part.key && <b>Key {oneLine(part.key)}: </b>}{why}</p>}
-          <p class="quiet">{scope(history)}{part && part.visited > 0 && ` The search${ofKey(part)} visited ${counted(part.visited, "state")}.`}</p>
+          <p class="quiet">{scope(history)}{part && part.visited > 0 && ` The search${ofKey(part)} visited ${counted(part.visited, "set", "sets")} of operations.`}</p>
         </section>
         {history.problems.length > 0 && <Problems history={history} callAt={callAt} chosen={problem} choose={setProblem} look={(call) => choose(call, true)} />}
         {history.parts.length > 1 && <Parts history={history} sorted={sorted} chosen={chosen.part} choose={(next) => take(firstOf(history, next))} />}

@@ -1,10 +1,12 @@
 // What is known of one operation, and what the forms of bars mean.
 import { oneLine } from "../parts";
-import { callText, outcomeText, valueText, type Call, type History, type Order, type Part } from "./data";
+import { callText, cut, outcomeText, valueText, type Call, type History, type Order, type Part } from "./data";
 import { cannot, metBy, whyNot } from "./words";
 
+const longestTitle = 200, longestValue = 20_000; // characters
+
 function Value({ of }: { of: unknown }) {
-  return <code>{oneLine(valueText(of))}</code>;
+  return <code>{cut(oneLine(valueText(of)), longestValue)}</code>;
 }
 
 function Placed({ call, number, part, order }: { call: Call; number: number; part: Part; order: Order }) {
@@ -29,14 +31,16 @@ function Placed({ call, number, part, order }: { call: Call; number: number; par
 export function Panel({ history, number, part, order }: { history: History; number: number | null; part: Part | undefined; order: Order | undefined }) {
   const call = number === null ? undefined : history.calls[number];
   if (number === null || !call) return <p class="panel quiet">All that is known of an operation stands here when it is pointed at or chosen. Arrow keys go from one to the next.</p>;
+  const text = callText(call);
   return (
     <section class="panel" aria-label="Operation" tabIndex={0}>
-      <p class="whole">Process <b>{oneLine(call.process)}</b>: <code>{callText(call)}</code></p>
+      <p class="whole">Process <b>{oneLine(call.process)}</b>: <code>{cut(text, longestTitle)}</code></p>
       <dl>
         <div><dt>line</dt><dd>{call.line}</dd></div>
         {call.key && <div><dt>key</dt><dd>{oneLine(call.key)}</dd></div>}
         <div><dt>outcome</dt><dd>{outcomeText(call)}</dd></div>
         {part && order && <Placed call={call} number={number} part={part} order={order} />}
+        {text.length > longestTitle && <div><dt>whole operation</dt><dd><code>{cut(text, longestValue)}</code></dd></div>}
       </dl>
     </section>
   );

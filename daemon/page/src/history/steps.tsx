@@ -1,16 +1,12 @@
 // The order in words: a row for each operation with the state behind it, and the one that cannot come next.
 import { oneLine } from "../parts";
 import { VirtualRows } from "../virtual";
-import { callText, valueText, type History, type Order, type Part } from "./data";
+import { callText, cut, valueText, type History, type Order, type Part } from "./data";
 import type { Choice } from "./diagram";
 import { cannot, metBy } from "./words";
 
 const height = 30; // px of a row; styles/history.css has the same
 const longestText = 400; // characters of a cell; the panel has the whole
-
-function cut(text: string): string {
-  return text.length > longestText ? `${text.slice(0, longestText)}\u2026` : text;
-}
 
 interface Props {
   history: History;
@@ -39,17 +35,17 @@ export function Steps({ history, part, order, choice, choose }: Props) {
             <div key="initial" class="step" role="row" style={{ top: `${top}px` }}>
               <span class="number" role="cell">0</span><span class="of" role="cell" />
               <span class="quiet clip" role="cell">before all operations</span>
-              <span class="clip" role="cell"><code>{cut(oneLine(valueText(part.initial)))}</code></span>
+              <span class="clip" role="cell"><code>{cut(oneLine(valueText(part.initial)), longestText)}</code></span>
             </div>
           );
         }
         const number = steps[at - 1]!, call = history.calls[number]!, stuck = at > order.calls.length;
-        const state = cut(oneLine(valueText(stuck ? metBy(part, order) : order.states[at - 1])));
+        const state = cut(oneLine(valueText(stuck ? metBy(part, order) : order.states[at - 1])), longestText);
         return (
           <div key={number} class={`step${stuck ? " stuck" : ""}${number === choice.call ? " here" : ""}`} role="row" style={{ top: `${top}px` }}>
             <span class="number" role="cell">{stuck ? "\u2717" : at}</span>
             <span class="of clip" role="cell">{oneLine(call.process)}</span>
-            <span class="clip" role="cell"><button type="button" class="open" aria-pressed={number === choice.call} onClick={() => choose(number, true)}><code>{cut(callText(call))}</code></button></span>
+            <span class="clip" role="cell"><button type="button" class="open" aria-pressed={number === choice.call} onClick={() => choose(number, true)}><code>{cut(callText(call), longestText)}</code></button></span>
             <span class="clip" role="cell" title={state}><code>{state}</code>{stuck && `: it ${cannot(call)}`}</span>
           </div>
         );

@@ -1,8 +1,8 @@
 // The sentences that say what was found.
 import { counted, oneLine } from "../parts";
-import { answers, callText, outcomeText, valueText, type Call, type History, type Order, type Part, type Verdict } from "./data";
+import { answers, callText, cut, outcomeText, valueText, type Call, type History, type Order, type Part, type Verdict } from "./data";
 
-const longestState = 300; // characters of a state in a sentence; the table has the whole
+const longest = 160; // characters of a value in a sentence; the panel has the whole
 
 export const signs: Record<Verdict, { sign: string; kind: "good" | "bad" | "unsure" }> = {
   "linearisable": { sign: "\u2713", kind: "good" },
@@ -11,8 +11,7 @@ export const signs: Record<Verdict, { sign: string; kind: "good" | "bad" | "unsu
 };
 
 export function short(value: unknown): string {
-  const text = oneLine(valueText(value));
-  return text.length > longestState ? `${text.slice(0, longestState)}\u2026` : text;
+  return cut(oneLine(valueText(value)), longest);
 }
 
 function because(why: string): string {
@@ -72,7 +71,7 @@ export function reason(history: History, part: Part, order: Order): string {
   const where = order.calls.length === 0
     ? `No operation can come before it, and the initial state is ${state}`
     : `The longest order has ${order.calls.length.toLocaleString("en")} of ${all.toLocaleString("en")} operations, and the state behind the last of them is ${state}`;
-  return `Process ${oneLine(call.process)}\u2019s ${callText(call)} (line ${call.line}) cannot be placed. ${where}: there it ${cannot(call)}.`;
+  return `Process ${oneLine(call.process)}\u2019s ${cut(callText(call), longest)} (line ${call.line}) cannot be placed. ${where}: there it ${cannot(call)}.`;
 }
 
 // Of a call that is not in the order that is shown.
