@@ -103,7 +103,7 @@ def test_what_cannot_be_placed_is_named_and_red(tmp_path):
     assert "Process 2’s read → 3 (line 101) cannot be placed" in out["second"] and sorted(out["marksOfSecond"]) == ["1", "2", "3", "4", "✗"], out
 
 
-def test_keys_come_with_the_failing_one_first_and_linear_checks_with_their_problems(tmp_path):
+def test_keys_come_with_the_failing_one_first_and_checks_in_one_pass_with_their_problems(tmp_path):
     of_a = [call("5", "append", ["a", 1], None, 20, 22, key="a"), call("6", "read", None, [1], 21, 23, key="a")]
     of_b = [call(HOSTILE, "write", {"x": HOSTILE}, None, 30, 31, key=HOSTILE)]
     failing = stale_read("x")
@@ -115,7 +115,8 @@ def test_keys_come_with_the_failing_one_first_and_linear_checks_with_their_probl
     whole = history_page(tmp_path / "whole.html", history(YES, of_a, [parts[0]]))
     unknown = history_page(tmp_path / "unknown.html", history(UNKNOWN, of_a, [part(UNKNOWN, [0, 1], [], "a", "the time was over")], why="the time was over"))
     problems = [{"text": "The element 3 was dequeued twice.", "lines": [41, 101]}, {"text": "The element 7 was lost.", "lines": [71, 99999]}]
-    queue = history_page(tmp_path / "queue.html", history(NOT, stale_read()[0], [], model="total-queue", problems=problems))
+    queue = history_page(tmp_path / "queue.html", history("problems", stale_read()[0], [], model="total-queue", problems=problems))
+    good = history_page(tmp_path / "good.html", history("no problem", of_a, [], model="unique-ids"))
     seen = look("-", HELP + f"""
         await at({keys.as_uri()!r});
         out.parts = await all(".part"); out.reason = await text(".reason"); out.scope = await text(".said-first"); out.bars = await all(".lanes .operation");
@@ -129,6 +130,7 @@ def test_keys_come_with_the_failing_one_first_and_linear_checks_with_their_probl
         out.hit = await page.evaluate(() => window.hit ?? "none");
         await at({whole.as_uri()!r}); out.whole = await text(".headline"); out.lists = await page.locator(".parts").count();
         await at({unknown.as_uri()!r}); out.unknown = await text(".headline");
+        await at({good.as_uri()!r}); out.good = await text(".headline");
         await at({queue.as_uri()!r});
         const marked = () => page.locator(".lanes .operation.marked").evaluateAll((all) => all.map((one) => Number(one.dataset.call)).sort());
         out.queue = await text(".headline"); out.problems = await all(".problems li"); out.marked = await marked();
@@ -139,13 +141,14 @@ def test_keys_come_with_the_failing_one_first_and_linear_checks_with_their_probl
     assert seen.errors == [] and seen.requests == [] and out["hit"] == "none", vars(seen)
     assert [row.split()[:2] for row in out["parts"]] == [["✗", "x"], ["?", HOSTILE.split()[0]], ["✓", "a"]] and "not known: the time was over" in out["parts"][1], out
     assert out["reason"].startswith("Key x: Process 0’s read → 2 (line 131) cannot be placed.") and len(out["bars"]) == 9, out
-    assert "2 other keys were not checked" in out["scope"], out
+    assert "2 other keys were not checked to the end" in out["scope"], out
     assert out["ofA"] == ['append ["a", 1]', "read → [1]"] == out["again"] and out["reasonOfA"] == 0 and "pointed at" in out["panel"], out
     assert len(out["steps"]) == 3 and "An order that explains the history, step by step" in out["title"], out
     assert out["ofHostile"] == ['write {"x": "%s"}' % HOSTILE] and out["marksOfHostile"] == 0, out
     assert out["whole"] == "✓ The history runs/history.jsonl is linearisable as cas-register." and out["lists"] == 0, out
     assert out["unknown"] == "? It is not known whether the history runs/history.jsonl is linearisable as cas-register: the time was over.", out
-    assert out["queue"] == "✗ The history runs/history.jsonl does not pass the check of total-queue: 2 problems.", out
+    assert out["good"] == "✓ The check unique-ids finds no problem in the history runs/history.jsonl.", out
+    assert out["queue"] == "✗ The check total-queue finds 2 problems in the history runs/history.jsonl.", out
     assert "The element 3 was dequeued twice. lines 41, 101" in out["problems"][0] and "lines 71, 99999" in out["problems"][1], out
     assert out["marked"] == [3, 4, 6] and out["markedOfFirst"] == [3, 6] and out["markedOfSecond"] == [4] and "write 7" in out["ofLine"], out
 

@@ -1,7 +1,9 @@
 // What `filibuster check` found of a history, as the page has it.
 import { oneLine } from "../parts";
 
+// docs/schema/history.schema.json has the same.
 export type Verdict = "linearisable" | "not linearisable" | "unknown";
+export type Whole = Verdict | "no problem" | "problems"; // the last two of checks in one pass
 
 export interface Call {
   process: string;
@@ -31,7 +33,7 @@ export interface Part {
   orders: Order[];
 }
 
-// What a linear check found wrong.
+// What a check in one pass found wrong.
 export interface Problem {
   text: string;
   lines: number[];
@@ -40,7 +42,7 @@ export interface Problem {
 export interface History {
   file: string;
   model: string;
-  verdict: Verdict;
+  verdict: Whole;
   why: string;
   left_out: number;
   calls: Call[];

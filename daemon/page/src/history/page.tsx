@@ -177,6 +177,6 @@ function Page({ history }: { history: History }) {
 }
 
 export function showHistory({ history }: { history: History }) {
-  document.title = `Filibuster: ${history.verdict === "linearisable" ? "linearisable" : history.verdict}`;
+  document.title = `Filibuster: ${oneLine(history.file)} (${history.verdict})`;
   render(<Page history={history} />, document.getElementById("page")!);
 }

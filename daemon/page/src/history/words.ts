@@ -1,12 +1,14 @@
 // The sentences that say what was found.
 import { counted, oneLine } from "../parts";
-import { answers, callText, cut, outcomeText, valueText, type Call, type History, type Order, type Part, type Verdict } from "./data";
+import { answers, callText, cut, outcomeText, valueText, type Call, type History, type Order, type Part, type Whole } from "./data";
 
 const longest = 160; // characters of a value in a sentence; the panel has the whole
 
-export const signs: Record<Verdict, { sign: string; kind: "good" | "bad" | "unsure" }> = {
+export const signs: Record<Whole, { sign: string; kind: "good" | "bad" | "unsure" }> = {
   "linearisable": { sign: "\u2713", kind: "good" },
   "not linearisable": { sign: "\u2717", kind: "bad" },
+  "no problem": { sign: "\u2713", kind: "good" },
+  "problems": { sign: "\u2717", kind: "bad" },
   "unknown": { sign: "?", kind: "unsure" },
 };
 
@@ -18,17 +20,12 @@ function because(why: string): string {
   return why ? `: ${oneLine(why)}` : "";
 }
 
-// A linear check has no parts: it says of the calls themselves what is wrong with them.
 export function headline(history: History): string {
   const file = oneLine(history.file), model = oneLine(history.model);
-  if (history.parts.length === 0) {
-    if (history.verdict === "linearisable") return `The history ${file} passes the check of ${model}.`;
-    if (history.verdict === "unknown") return `It is not known whether the history ${file} passes the check of ${model}${because(history.why)}.`;
-    return `The history ${file} does not pass the check of ${model}: ${counted(history.problems.length, "problem")}.`;
-  }
-  if (history.verdict === "linearisable") return `The history ${file} is linearisable as ${model}.`;
+  if (history.verdict === "no problem") return `The check ${model} finds no problem in the history ${file}.`;
+  if (history.verdict === "problems") return `The check ${model} finds ${counted(history.problems.length, "problem")} in the history ${file}.`;
   if (history.verdict === "unknown") return `It is not known whether the history ${file} is linearisable as ${model}${because(history.why)}.`;
-  return `The history ${file} is not linearisable as ${model}.`;
+  return `The history ${file} is ${history.verdict} as ${model}.`;
 }
 
 // What surrounds the verdict: how much was looked at, and what was not.
@@ -39,7 +36,7 @@ export function scope(history: History): string {
   if (of("fail") > 0) said.push(`${of("fail").toLocaleString("en")} failed.`);
   if (of("info") > 0) said.push(`The outcome of ${of("info").toLocaleString("en")} was never known.`);
   if (history.left_out > 0) said.push(`${counted(history.left_out, "event was", "events were")} left out, since ${history.left_out === 1 ? "it is" : "they are"} of no client.`);
-  if (history.not_begun > 0) said.push(`${counted(history.not_begun, "other key was", "other keys were")} not checked, since one is not linearisable.`);
+  if (history.not_begun > 0) said.push(`${counted(history.not_begun, "other key was", "other keys were")} not checked to the end, since one is not linearisable.`);
   return said.join(" ");
 }
 
