@@ -60,7 +60,7 @@ class Server(ticket_queue.Server):
 @pytest.fixture(scope="module")
 def queue():
     with Server(("127.0.0.1", 0), Faulty) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield server.server_address[1]
         server.shutdown()
 

@@ -94,7 +94,7 @@ def start():
         replica.data.clear()
         replica.emptied = 0
         server = stack.enter_context(Server(("127.0.0.1", 0), Faulty))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         stack.callback(server.shutdown)
 
         def begin(**env):
