@@ -1,5 +1,5 @@
-"""The teller and the accounts without Filibuster: one transfer after the other, many at once, and, before accounts that fail or that
-hold their answers back, what a transfer leaves behind."""
+"""The teller and the accounts without Filibuster: one transfer after the other, many at once, and, before accounts that fail or whose
+writes are late, what a transfer leaves behind."""
 import contextlib
 import http.client
 import http.server
@@ -31,20 +31,33 @@ def ask(port, method, path, body=None):
         return response.status, response.read().decode()
 
 
+class Reads:
+    def __init__(self):
+        self.lock, self.number, self.twice = threading.Lock(), 0, threading.Event()
+
+    def came(self):
+        with self.lock:
+            self.number += 1
+            if self.number == 2:
+                self.twice.set()
+
+
 class Held(http.server.BaseHTTPRequestHandler):
-    """Accounts whose writes fail while `failures` lasts, with what they did before, and that answer a read of A when `both` have come."""
+    """Accounts whose writes fail as `failures` says, before or after they were done. With `reads`, a write waits until A was read twice."""
     protocol_version = "HTTP/1.1"
-    balances, failures, both = {}, [], None
+    balances, failures, reads = {}, [], None
 
     def do_GET(self):
         name = self.path[-1]
         value = self.balances.get(name)
-        if name == "A" and self.both is not None:
-            self.both.wait(30)
         self.answer(204 if value is None else 200, "" if value is None else str(value))
+        if name == "A" and self.reads is not None:
+            self.reads.came()
 
     def do_PUT(self):
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        if self.reads is not None:
+            assert self.reads.twice.wait(30)
         failure = self.failures.pop(0) if self.failures else None
         if failure != "before":
             self.balances[self.path[-1]] = int(body)
@@ -88,7 +101,7 @@ def start():
 
 @pytest.fixture
 def held():
-    Held.balances, Held.failures, Held.both = {"A": 100, "B": 100, "C": 100}, [], None
+    Held.balances, Held.failures, Held.reads = {"A": 100, "B": 100, "C": 100}, [], None
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Held) as server:
         server.daemon_threads, server.block_on_close = True, False
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
@@ -130,11 +143,12 @@ def test_many_transfers_at_once(start):
     assert bank.balances() == {"A": 118, "B": 88, "C": 94}
 
 
-def test_the_bug_loses_a_transfer_if_both_have_read_before_either_writes(start, held):
-    bank = start(held, BUG="no-lock")
-    Held.both = threading.Barrier(2)
+@pytest.mark.parametrize("bug", ["no-lock", "early-unlock"])
+def test_a_bug_loses_a_transfer_if_both_have_read_before_either_writes(start, held, bug):
+    bank = start(held, BUG=bug)
+    Held.reads = Reads()
     bank.at_once(("A", "B", 10), ("A", "C", 10))
-    Held.both = None
+    Held.reads = None
     assert bank.balances() == {"A": 90, "B": 110, "C": 110}
 
 
