@@ -392,6 +392,18 @@ $(CACHE_ASIDE)/hiredis: corpus/cache-aside/hiredis.c
 	$(CC) $(CFLAGS) -Wall -Wextra -Werror $< -o $@ -lhiredis
 $(CACHE_ASIDE)/installed: corpus/cache-aside/package-lock.json corpus/cache-aside/package.json
 	$(call npm_ci,cache-aside in Node)
+JOB_QUEUE := $(BUILD)/corpus/job-queue
+$(JOB_QUEUE)/%.o: corpus/job-queue/%.cc corpus/job-queue/tickets.h
+	@mkdir -p $(@D)
+	$(CCACHE) $(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror -c $< -o $@
+$(JOB_QUEUE)/web: $(JOB_QUEUE)/web.o $(JOB_QUEUE)/tickets.o
+	$(CXX) $(OPT) $^ -o $@ -lcpp-httplib -lsqlite3 -lpthread
+LEDGER := $(BUILD)/corpus/ledger
+$(LEDGER)/%.o: corpus/ledger/%.cc corpus/ledger/serving.h
+	@mkdir -p $(@D)
+	$(CCACHE) $(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror -c $< -o $@
+$(addprefix $(LEDGER)/,accounts teller): %: %.o
+	$(CXX) $(OPT) $< -o $@ -lcpp-httplib -lpthread
 # The SDKs of the albums, and what stands for the clouds of albums and desk.
 CLOUDS := $(BUILD)/corpus/albums
 $(CLOUDS)/installed: corpus/albums/package-lock.json corpus/albums/package.json
@@ -400,7 +412,7 @@ $(CLOUDS)/installed: corpus/albums/package-lock.json corpus/albums/package.json
 cloud-corpus: $(CLOUDS)/installed  ## the packages of npm that the examples in the cloud need (270 MB)
 test-programs: $(CLOUDS)/installed
 .PHONY: corpus
-corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $(BUILD)/corpus/mailchimp/UnitTests.class $(addprefix $(PURCHASE)/,gateway order pricing) $(CACHE_ASIDE)/hiredis $(CACHE_ASIDE)/installed  ## build the example applications that need it
+corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $(BUILD)/corpus/mailchimp/UnitTests.class $(addprefix $(PURCHASE)/,gateway order pricing) $(CACHE_ASIDE)/hiredis $(CACHE_ASIDE)/installed $(JOB_QUEUE)/web $(addprefix $(LEDGER)/,accounts teller)  ## build the example applications that need it
 
 # --- the rest ---------------------------------------------------------------------------------
 TEST_SRC  := $(UNIT_SRC) tests/bench/search_bench.cc tests/bench/coverage_bench.cc tests/reproduce/netflix_search.cc
