@@ -27,16 +27,14 @@ struct VerbRow {
   const Verb* verb;
   const char* group;
 };
-constexpr VerbRow kVerbs[] = {{&kRunVerb, kFind},         {&kSuiteVerb, kFind},
-                              {&kPrincipledVerb, kFind},  {&kAttachVerb, kFind},
-                              {&kReplayVerb, kFind},      {&kAcceptVerb, kFind},
-                              {&kOpenVerb, kFind},        {&kWasFaultInjectedVerb, kFind},
-                              {&kCheckVerb, kLook},       {&kTraceVerb, kLook},
-                              {&kLintVerb, kLook},        {&kDoctorVerb, kSetUp},
-                              {&kAnalyzeVerb, kSetUp},    {&kInitVerb, kSetUp},
-                              {&kConfigVerb, kSetUp},     {&kDaemonVerb, kSetUp},
-                              {&kCompletionVerb, kSetUp}, {&kHelpVerb, kSetUp},
-                              {&kVersionVerb, kSetUp}};
+constexpr VerbRow kVerbs[] = {
+    {&kRunVerb, kFind},      {&kSuiteVerb, kFind},    {&kPrincipledVerb, kFind},
+    {&kPropertyVerb, kFind}, {&kAttachVerb, kFind},   {&kReplayVerb, kFind},
+    {&kAcceptVerb, kFind},   {&kOpenVerb, kFind},     {&kWasFaultInjectedVerb, kFind},
+    {&kCheckVerb, kLook},    {&kTraceVerb, kLook},    {&kLintVerb, kLook},
+    {&kDoctorVerb, kSetUp},  {&kAnalyzeVerb, kSetUp}, {&kInitVerb, kSetUp},
+    {&kConfigVerb, kSetUp},  {&kDaemonVerb, kSetUp},  {&kCompletionVerb, kSetUp},
+    {&kHelpVerb, kSetUp},    {&kVersionVerb, kSetUp}};
 
 // "there is no subcommand 'foo' ..." if the first word after any options is no verb; else "".
 std::string unknown_verb(const std::vector<std::string>& own) {

@@ -13,7 +13,8 @@ std::array<Hash128, kEdgesOfCall> edges_of(const EdgeView& call) {
     const auto part = [&](size_t bit, std::string_view text) {
       return (i >> bit & 1) != 0 ? text : std::string_view();
     };
-    out[i] = edge_hash({part(0, call.caller), call.service, part(1, call.method), part(2, call.path)});
+    out[i] =
+        edge_hash({part(0, call.caller), call.service, part(1, call.method), part(2, call.path)});
   }
   return out;
 }

@@ -10,9 +10,10 @@
 namespace filibuster {
 
 struct Edge {
-  std::string caller;        // the service that calls
-  std::string service;       // the one that is called; never empty
-  std::string method, path;  // without the query; of gRPC "/package.Service/Method", of Redis the command and the key
+  std::string caller;   // the service that calls
+  std::string service;  // the one that is called; never empty
+  std::string method,
+      path;  // without the query; of gRPC "/package.Service/Method", of Redis the command and the key
   bool operator==(const Edge&) const = default;
 };
 

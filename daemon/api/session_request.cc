@@ -96,32 +96,43 @@ void load_descriptors(RequestDraft* out) {
   out->request.descriptors = std::move(descriptors);
 }
 
-// Tests with blocks are for verbs that run blocks, and the others for the other verbs.
+struct KindWords {
+  TestKind kind;
+  const char* what;  // a test of it
+  const char* verb;  // that runs it
+};
+constexpr KindWords kKinds[] = {
+    {TestKind::kPlain, "a command", "run"},
+    {TestKind::kPrincipled, "blocks ('principled')", "principled"},
+    {TestKind::kProperty, "a model and a client ('property')", "property"},
+};
+
+const KindWords& words_of(TestKind kind) {
+  return *std::find_if(std::begin(kKinds), std::end(kKinds),
+                       [&](const KindWords& words) { return words.kind == kind; });
+}
+
+// Each verb runs the tests of its kind.
 void choose_by_kind(RequestDraft* out) {
-  const bool structured = out->request.verb->needs().structured;
-  const std::string verb(out->request.verb->name());
+  const TestKind kind = out->request.verb->needs().tests;
   Config& config = out->request.config;
-  const auto is_other = [&](const TestConfig& test) {
-    return test.principled.has_value() != structured;
-  };
+  const auto is_other = [&](const TestConfig& test) { return test.kind() != kind; };
   for (const std::string& name : out->tests) {
     const auto found = std::find_if(config.tests.begin(), config.tests.end(),
                                     [&](const TestConfig& test) { return test.name == name; });
     if (found == config.tests.end() || !is_other(*found)) continue;
-    out->errors.push_back(
-        {config.path, 0, 0,
-         structured
-             ? "test '" + name + "' has no blocks: `filibuster " + verb +
-                   "` runs tests with 'principled'"
-             : "test '" + name + "' has blocks ('principled'): run it by `filibuster principled`"});
+    out->errors.push_back({config.path, 0, 0,
+                           "test '" + name + "' has " + words_of(found->kind()).what +
+                               ": run it by `filibuster " + words_of(found->kind()).verb + "`"});
   }
+  const bool any = !config.tests.empty();
+  const TestKind first = any ? config.tests.front().kind() : kind;
   std::erase_if(config.tests, is_other);
-  if (config.tests.empty() && out->errors.empty()) {
-    out->errors.push_back(
-        {config.path, 0, 0,
-         structured ? "there is no test with 'principled' (docs/principled.md)"
-                    : "all tests have blocks ('principled'): run them by `filibuster principled`"});
-  }
+  if (!config.tests.empty() || !out->errors.empty()) return;
+  std::string text = std::string("there is no test with ") + words_of(kind).what;
+  if (any && first != kind)
+    text += std::string("; run the others by `filibuster ") + words_of(first).verb + "`";
+  out->errors.push_back({config.path, 0, 0, text});
 }
 
 void choose_tests(RequestDraft* out) {

@@ -83,6 +83,10 @@ constexpr Key<TestDraft> kTestKeys[] = {
      [](Reader& reader, const SourceNode& node, TestDraft* out) {
        read_principled(reader, node, out->draft, &out->test.principled);
      }},
+    {"property", false,
+     [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       read_property(reader, node, out->draft, &out->test.property);
+     }},
     {"timeout", false,
      [](Reader& reader, const SourceNode& node, TestDraft* out) {
        out->test.timeout = reader.duration(node, "'timeout'");
@@ -94,7 +98,10 @@ void check_test(Reader& reader, const SourceNode& node, const TestDraft& test) {
   if (!test.is_suite) {
     if (!test.has_name) reader.error(node.offset, "a test needs 'name'");
     const bool has_blocks = test.test.principled && !test.test.principled->in_program;
-    if (!test.has_command && !has_blocks) reader.error(node.offset, "a test needs 'command'");
+    if (test.test.property && (test.has_command || test.test.principled))
+      reader.error(node.offset, "a test with 'property' has no 'command' and no 'principled'");
+    if (!test.has_command && !has_blocks && !test.test.property)
+      reader.error(node.offset, "a test needs 'command'");
     if (test.has_command && has_blocks)
       reader.error(
           node.offset,
@@ -104,6 +111,8 @@ void check_test(Reader& reader, const SourceNode& node, const TestDraft& test) {
   }
   if (test.test.principled)
     reader.error(node.offset, "'principled' is for one test, and not for a suite");
+  if (test.test.property)
+    reader.error(node.offset, "'property' is for one test, and not for a suite");
   if (test.has_command)
     reader.error(
         node.offset,

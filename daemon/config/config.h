@@ -116,6 +116,16 @@ struct PrincipledConfig {
   std::vector<Assertions> assertions;
 };
 
+// Programs that say what the application does, and who asks it (daemon/property/). Weights are those of the seed of random programs.
+struct PropertyConfig {
+  Command model, client;
+  uint64_t length = 20;  // items of a program at most
+  uint64_t fault_weight = 1, request_weight = 9;
+};
+
+// Which verbs run a test.
+enum class TestKind : uint8_t { kPlain, kPrincipled, kProperty };
+
 struct TestConfig {
   std::string name;  // for a suite, what the names of its tests begin with; may be ""
   Command command;
@@ -123,6 +133,10 @@ struct TestConfig {
   std::string directory;
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<PrincipledConfig> principled;  // for `filibuster principled`
+  std::optional<PropertyConfig> property;      // for `filibuster property`
+  TestKind kind() const {
+    return principled ? TestKind::kPrincipled : property ? TestKind::kProperty : TestKind::kPlain;
+  }
   // If set, this entry stands for the tests of a suite and has no command. A session replaces it with
   // those tests.
   std::optional<SuiteConfig> suite;

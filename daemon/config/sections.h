@@ -49,6 +49,9 @@ void read_stubs(Reader& reader, const SourceNode& node, const std::string& servi
 // principled.cc: `principled` of a test
 void read_principled(Reader& reader, const SourceNode& node, Draft* draft,
                      std::optional<PrincipledConfig>* out);
+// property.cc: `property` of a test
+void read_property(Reader& reader, const SourceNode& node, Draft* draft,
+                   std::optional<PropertyConfig>* out);
 // hosts.cc: names under which programs call a service
 struct HostDraft {
   size_t offset;

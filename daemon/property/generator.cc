@@ -15,12 +15,14 @@ constexpr int kDeepestValue = 32;
 constexpr int kTriesOfCommand = 20;  // until another one is drawn that can be
 
 // Letters first, so that reports are readable, and what programs often get wrong.
-constexpr const char* kLetters[] = {"a", "b", "c", "d", "e", "0", "1", " ", "\"", "/", "\u00e9", "\u4e2d"};
+constexpr const char* kLetters[] = {"a", "b", "c",  "d", "e",      "0",
+                                    "1", " ", "\"", "/", "\u00e9", "\u4e2d"};
 
 Error unknown_generator(const Json& generator) {
-  return Error{"'" + json_text(generator) +
-               "': expected {\"int\": [LEAST, MOST]}, {\"text\": {\"max\": N}}, {\"one_of\": [...]}, "
-               "{\"array\": [...]}, {\"object\": {...}}, {\"result_of\": COMMAND} or {\"value\": VALUE}"};
+  return Error{
+      "'" + json_text(generator) +
+      "': expected {\"int\": [LEAST, MOST]}, {\"text\": {\"max\": N}}, {\"one_of\": [...]}, "
+      "{\"array\": [...]}, {\"object\": {...}}, {\"result_of\": COMMAND} or {\"value\": VALUE}"};
 }
 
 Result<Value> make(const Json& generator, const std::vector<Item>& made, Random* random, int depth);
@@ -134,8 +136,8 @@ Result<Program> generate(ProgramModel* model, const std::vector<ArmableFault>& f
     if (!item) return item.error();
     if (!item.value()) break;  // the model has no command for this state
     item.value()->number = number;
-    auto step = model->step(state.value(), item.value()->f, item.value()->value,
-                            Json{{"result", number}});
+    auto step =
+        model->step(state.value(), item.value()->f, item.value()->value, Json{{"result", number}});
     if (!step) return step.error();
     if (step->impossible) continue;
     ++number;

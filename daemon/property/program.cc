@@ -29,8 +29,8 @@ std::vector<uint32_t> results_in(const nlohmann::json& value) {
   return out;
 }
 
-std::optional<nlohmann::json> with_results(const nlohmann::json& value,
-                                           const std::vector<std::optional<nlohmann::json>>& answers) {
+std::optional<nlohmann::json> with_results(
+    const nlohmann::json& value, const std::vector<std::optional<nlohmann::json>>& answers) {
   if (const auto number = reference_of(value)) {
     if (*number >= answers.size()) return std::nullopt;
     return answers[*number];
@@ -45,7 +45,8 @@ std::optional<nlohmann::json> with_results(const nlohmann::json& value,
   return out;
 }
 
-nlohmann::ordered_json program_json(const Program& program, const std::vector<ArmableFault>& faults) {
+nlohmann::ordered_json program_json(const Program& program,
+                                    const std::vector<ArmableFault>& faults) {
   auto out = nlohmann::ordered_json::array();
   for (const Item& item : program.items) {
     if (!item.is_fault()) {
@@ -65,8 +66,7 @@ nlohmann::ordered_json program_json(const Program& program, const std::vector<Ar
 }
 
 std::string item_text(const Item& item, const std::vector<ArmableFault>& faults) {
-  if (!item.is_fault())
-    return item.f + (item.value.is_null() ? "" : " " + json_text(item.value));
+  if (!item.is_fault()) return item.f + (item.value.is_null() ? "" : " " + json_text(item.value));
   const ArmableFault& fault = faults[*item.fault];
   return fault.name + " at " +
          (item.occurrence == 1 ? std::string("the next")

@@ -45,11 +45,12 @@ struct Program {
 // The numbers of the commands whose results a value refers to.
 std::vector<uint32_t> results_in(const nlohmann::json& value);
 // The value with answers in the place of references. nullopt: it refers to a command that has none.
-std::optional<nlohmann::json> with_results(const nlohmann::json& value,
-                                           const std::vector<std::optional<nlohmann::json>>& answers);
+std::optional<nlohmann::json> with_results(
+    const nlohmann::json& value, const std::vector<std::optional<nlohmann::json>>& answers);
 
 // docs/schema/counterexample.schema.json 'program'. `faults` has those that items refer to.
-nlohmann::ordered_json program_json(const Program& program, const std::vector<ArmableFault>& faults);
+nlohmann::ordered_json program_json(const Program& program,
+                                    const std::vector<ArmableFault>& faults);
 // "write "a"", "Full at the next web -> queue POST /enqueue": as reports name an item.
 std::string item_text(const Item& item, const std::vector<ArmableFault>& faults);
 

@@ -41,8 +41,9 @@ class Shrinker {
   static std::string key_of(const Program& program) {
     std::string out;
     for (const Item& item : program.items)
-      out += item.is_fault() ? "!" + std::to_string(*item.fault) + "," + std::to_string(item.occurrence) + "\n"
-                             : item.f + std::to_string(item.number) + json_text(item.value) + "\n";
+      out += item.is_fault()
+                 ? "!" + std::to_string(*item.fault) + "," + std::to_string(item.occurrence) + "\n"
+                 : item.f + std::to_string(item.number) + json_text(item.value) + "\n";
     return out;
   }
 
@@ -132,7 +133,10 @@ std::vector<Json> smaller_values(const Json& value) {
   std::vector<Json> out;
   if (value.is_number_integer()) {
     const auto number = value.get<int64_t>();
-    for (const int64_t each : {int64_t{0}, number / 2, number > 0 ? number - 1 : number == 0 ? 0 : number + 1})
+    for (const int64_t each : {int64_t{0}, number / 2,
+                               number > 0    ? number - 1
+                               : number == 0 ? 0
+                                             : number + 1})
       add(each, value, &out);
   } else if (value.is_string()) {
     const auto text = value.get<std::string>();

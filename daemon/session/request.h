@@ -25,10 +25,9 @@ struct VerbNeeds {
   bool suspects = false;  // what an earlier report and changed files point to comes first
   bool documents =
       false;  // its report stands beside those for CI (documents.h), and its exit code says whether they could be written
-  bool page = false;      // report.html
-  bool coverage = false;  // --coverage
-  bool structured =
-      false;  // its tests have blocks (`principled`), and those of other verbs have not
+  bool page = false;                  // report.html
+  bool coverage = false;              // --coverage
+  TestKind tests = TestKind::kPlain;  // which tests it runs
 };
 
 class Verb;  // verb.h

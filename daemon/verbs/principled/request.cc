@@ -5,7 +5,7 @@ namespace {
 
 class PrincipledVerb final : public Verb {
  public:
-  PrincipledVerb() : Verb("principled", {.deadline = true, .structured = true}) {}
+  PrincipledVerb() : Verb("principled", {.deadline = true, .tests = TestKind::kPrincipled}) {}
 
   // A command behind '--' is the program of a structured test. With a configuration, its variables are those of the configuration's
   // own structured test.

@@ -60,7 +60,8 @@ TEST(Programs, AreValidAndHaveWhatTheirWeightsSay) {
     const auto valid = is_valid(program, &model);
     ASSERT_TRUE(valid && valid.value()) << seed;
     ASSERT_LE(program.items.size(), GeneratorOptions().most_items);
-    for (const Item& item : program.items) ++seen[item.is_fault() ? faults()[*item.fault].name : item.f];
+    for (const Item& item : program.items)
+      ++seen[item.is_fault() ? faults()[*item.fault].name : item.f];
   }
   const int all = seen["Full"] + seen["Empty"] + seen["read"] + seen["write"];
   EXPECT_NEAR(seen["Full"] + seen["Empty"], all / 10, all / 50);
@@ -81,8 +82,10 @@ TEST(Programs, AReferenceNeedsItsCommandBeforeIt) {
   read.value = {{"result", 7}};
   EXPECT_FALSE(is_valid({{write, read}}, &model).value());
   // References are found wherever they stand, and nothing else is one.
-  EXPECT_EQ(results_in(Json::parse(R"([{"result": 3}, {"a": {"result": 4}}, {"result": 5, "b": 1}, {"result": "x"}])")),
-            (std::vector<uint32_t>{3, 4}));
+  EXPECT_EQ(
+      results_in(Json::parse(
+          R"([{"result": 3}, {"a": {"result": 4}}, {"result": 5, "b": 1}, {"result": "x"}])")),
+      (std::vector<uint32_t>{3, 4}));
   EXPECT_EQ(with_results(Json::parse(R"({"a": [{"result": 1}]})"), {std::nullopt, Json(9)}),
             Json::parse(R"({"a": [9]})"));
   EXPECT_EQ(with_results(Json::parse(R"([{"result": 0}])"), {std::nullopt, Json(9)}), std::nullopt);
@@ -98,7 +101,11 @@ TEST(Values, AreThoseOfTheirGenerators) {
     const auto value = generate_value(Json::parse(R"({"int": [-2, 2]})"), {}, &random);
     const auto number = value.value()->get<int64_t>();
     ASSERT_TRUE(number >= -2 && number <= 2);
-    ASSERT_LE(generate_value(Json::parse(R"({"text": {"max": 3}})"), {}, &random).value()->get<std::string>().size(), 9u);
+    ASSERT_LE(generate_value(Json::parse(R"({"text": {"max": 3}})"), {}, &random)
+                  .value()
+                  ->get<std::string>()
+                  .size(),
+              9u);
   }
   EXPECT_EQ(make(R"({"int": [9223372036854775807, 9223372036854775807]})"), "9223372036854775807");
   EXPECT_NE(make(R"({"int": [-9223372036854775808, 9223372036854775807]})"), "error");

@@ -1,0 +1,58 @@
+#include <CLI/App.hpp>
+#include <CLI/Validators.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "cli/session.h"
+#include "cli/verb.h"
+
+namespace filibuster::cli {
+namespace {
+
+struct PropertyOptions {
+  SessionOptions session;
+  uint64_t seed = 0, tests = 100;
+  bool has_seed = false;
+  std::string info = "fail";
+};
+
+Work declare_property(CLI::App& app) {
+  auto options = std::make_shared<PropertyOptions>();
+  declare_source_options(app, &options->session);
+  CLI::Option* const seed =
+      app.add_option("--seed", options->seed, "of the first program (default: another one each time)")
+          ->type_name("N");
+  app.add_option("--tests", options->tests, "execute at most N programs")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--max-time", options->session.max_time, "begin no program after this time (90s, 10m, 1h)")
+      ->type_name("TIME");
+  app.add_option("--info", options->info,
+                 "a command whose outcome nobody knows violates the property (fail), or ends its program (end)")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"fail", "end"}))
+      ->capture_default_str();
+  return [options, seed](const Invocation&) {
+    auto request = session_request("property", options->session, this_client());
+    if (!request) return complain(kUsage, request.error().message);
+    if (seed->count() == 0) options->seed = std::random_device()();
+    request.value()["property"] = {
+        {"seed", options->seed}, {"tests", options->tests}, {"info", options->info}};
+    return run_session(options->session, request.value());
+  };
+}
+
+}  // namespace
+
+const Verb kPropertyVerb = {
+    "property",
+    "programs of commands and faults at random, compared with a model",
+    "  filibuster property                      # the tests with 'property' of filibuster.json\n"
+    "  filibuster property --seed 7 --tests 1000\n"
+    "\nThe first program that violates the property is shrunk and replayed. Exit status: 0 no violation, 1 a\n"
+    "violation, 2 usage or configuration, 3 environment or interrupted, 4 the time of --max-time was over.\n",
+    "", declare_property};
+
+}  // namespace filibuster::cli

@@ -1,0 +1,182 @@
+// The execution of one program: commands go to the client, one after the other, and faults are armed between them.
+#include <algorithm>
+
+#include "daemon/base/descriptors.h"
+#include "daemon/model/caller.h"
+#include "daemon/observe/observation.h"
+#include "daemon/property/history.h"
+#include "daemon/property/program_model.h"
+#include "daemon/verbs/property/tester.h"
+
+namespace filibuster {
+
+using Json = nlohmann::json;
+using property::Item;
+using property::json_text;
+using property::Program;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds kCommandLimit{60000};
+
+}  // namespace
+
+Result<Json> PropertyTester::ask_client(const Json& question) {
+  const milliseconds limit = test_.timeout.value_or(kCommandLimit);
+  const std::string text = json_text(question);
+  auto line = client_->ask(text, limit, lane_.place().wake_fd);
+  if (!line) return Error{"the client was asked " + text + ", and " + line.error().message};
+  Json answer = Json::parse(line.value(), nullptr, false);
+  const std::string said = "the client answered " + text + " with '" + line.value().substr(0, 500) + "'";
+  if (!answer.is_object()) return Error{said + "; expected a JSON object in one line"};
+  if (answer.contains("error"))
+    return Error{"the client was asked " + text + ", and failed: " +
+                 (answer["error"].is_string() ? answer["error"].get<std::string>() : json_text(answer["error"]))};
+  if (!answer.contains("ok") && !answer.contains("fail") && !answer.contains("info"))
+    return Error{said + R"(; expected {"ok": ANSWER}, {"fail": WHY} or {"info": WHY})"};
+  return answer;
+}
+
+Result<void> PropertyTester::reset() {
+  const auto answer = ask_client({{"do", "reset"}});
+  if (!answer) return answer.error();
+  if (answer->contains("ok")) return {};
+  return Error{"the client could not reset the application: " + json_text(answer.value())};
+}
+
+Result<ExecutedProgram> PropertyTester::execute(const Program& program) {
+  ExecutedProgram out;
+  out.number = session_.counters.next_execution++;
+  std::vector<PlannedRpcFault> plan;
+  for (const Item& item : program.items) {
+    if (!item.is_fault()) continue;
+    const property::ArmableFault& fault = out_->faults[*item.fault];
+    PlannedRpcFault row;
+    row.fault = fault.fault;
+    row.service = fault.edge.service;
+    row.edge = fault.edge;
+    plan.push_back(std::move(row));
+  }
+  auto result = runner_->run_body(out.number, plan, [&](ExecutionResult* of) -> Result<void> {
+    auto ran = run_items(program, &out);
+    of->exit = ExitStatus{};
+    of->stopped = is_readable(lane_.place().wake_fd);
+    if (!ran && !of->stopped) return ran.error();
+    return {};
+  });
+  if (!result) return result.error();
+  stopped_ |= result->stopped || is_readable(lane_.place().wake_fd);
+  read_record(result.value(), &out);
+  if (learns_) learn_faults(result->record);
+  if (session_.on_record) session_.on_record(&result->record);
+  // A service that dies violates the property, whatever else was seen: that follows from it.
+  if (!result->ended.empty() && !stopped_) {
+    const ServiceEnd& ended = result->ended.front();
+    out.violation = Violation{"died:" + ended.name, "service '" + ended.name + "' " + ended.how()};
+    out.output = ended.output;
+  }
+  return out;
+}
+
+Result<void> PropertyTester::run_items(const Program& program, ExecutedProgram* out) {
+  if (auto done = reset(); !done) return done;
+  auto state = model_->initial();
+  if (!state) return state.error();
+  state_ = std::move(state).value();
+  answers_.clear();
+  begun_ns_.clear();
+  goes_on_ = true;
+  size_t row = 0;
+  for (const Item& item : program.items) {
+    if (!goes_on_) break;
+    begun_ns_.push_back(clock_ns());
+    if (!item.is_fault()) {
+      if (auto ran = run_command(item, out); !ran) return ran;
+      continue;
+    }
+    ExecutedItem executed;
+    executed.item = item;
+    executed.outcome = "armed";
+    lane_.hub().arm(row++, item.occurrence);
+    out->items.push_back(std::move(executed));
+  }
+  return {};
+}
+
+Result<void> PropertyTester::run_command(const Item& item, ExecutedProgram* out) {
+  ExecutedItem executed;
+  executed.item = item;
+  if (answers_.size() <= item.number) answers_.resize(item.number + 1);
+  const auto asked = property::with_results(item.value, answers_);
+  if (!asked) {
+    // The command whose answer it needs failed.
+    executed.outcome = "left out";
+    executed.reason = "the command whose answer it needs has none";
+    out->items.push_back(std::move(executed));
+    return {};
+  }
+  executed.asked = *asked;
+  auto answer = ask_client({{"do", item.f}, {"value", *asked}, {"process", "0"}});
+  if (!answer) return answer.error();
+  const auto text_of = [&](const char* name) {
+    const Json& why = (*answer.operator->())[name];
+    return why.is_string() ? why.get<std::string>() : json_text(why);
+  };
+  const bool reads = model_->only_reads(item.f);
+  if (answer->contains("ok")) {
+    executed.outcome = "ok";
+    executed.answered = (*answer.operator->())["ok"];
+    auto step = model_->step(state_, item.f, *asked, executed.answered);
+    if (!step) return step.error();
+    if (step->impossible || (step->answer && *step->answer != executed.answered)) {
+      executed.expected = step->answer;
+      out->violation = Violation{
+          "answer:" + item.f,
+          item.f + (asked->is_null() ? "" : " " + json_text(*asked)) + " was answered " + json_text(executed.answered) +
+              (step->impossible ? ", which the model does not allow: " + *step->impossible
+                                : ", and the model says " + json_text(*step->answer))};
+      goes_on_ = false;
+    } else {
+      if (counts_) {
+        const auto labels = property::labels_of(program_.get(), state_, item, *asked, executed.answered);
+        if (!labels) return labels.error();
+        for (const std::string& each : labels.value()) ++out_->labels[each];
+      }
+      state_ = std::move(step->state);
+      answers_[item.number] = executed.answered;
+    }
+  } else if (answer->contains("fail")) {
+    executed.outcome = "fail";
+    executed.reason = text_of("fail");
+  } else {
+    executed.outcome = "info";
+    executed.reason = text_of("info");
+    // A read has changed nothing, whatever became of it. Behind another command nobody knows the state, and one client does one thing after
+    // the other.
+    if (!reads) {
+      goes_on_ = false;
+      if (!request_.info_ends)
+        out->violation = Violation{"info:" + item.f, "nobody knows the outcome of " + item.f +
+                                                         (asked->is_null() ? "" : " " + json_text(*asked)) + ": " +
+                                                         executed.reason};
+    }
+  }
+  if (counts_) ++out_->commands[item.f + " " + executed.outcome];
+  out->items.push_back(std::move(executed));
+  return {};
+}
+
+void PropertyTester::read_record(const ExecutionResult& result, ExecutedProgram* out) {
+  for (const RpcRecord& rpc : result.record.rpcs) {
+    if (!rpc.injected) continue;
+    const auto behind = std::upper_bound(begun_ns_.begin(), begun_ns_.end(), rpc.issued_ns);
+    if (behind == begun_ns_.begin()) continue;
+    const auto at = static_cast<size_t>(behind - begun_ns_.begin()) - 1;
+    if (at < out->items.size())
+      out->items[at].injected.push_back(to_text(rpc.fault) + " at " + describe_rpc(rpc));
+  }
+  for (const auto& each : result.record.not_injected) out->not_fired.push_back(each.text);
+}
+
+}  // namespace filibuster

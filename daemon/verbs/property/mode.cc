@@ -1,0 +1,71 @@
+// `filibuster property`: programs of commands and faults at random, compared with a model (docs/property.md).
+#include <algorithm>
+
+#include "daemon/verbs/property/request.h"
+#include "daemon/verbs/property/results.h"
+#include "daemon/verbs/property/tester.h"
+
+namespace filibuster {
+namespace {
+
+class PropertyMode final : public Mode {
+ public:
+  explicit PropertyMode(const SessionRequest& request) : request_(request) {}
+
+  Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override {
+    PropertyTester tester(session, lane, test, request_.own_as<PropertyRequest>());
+    PropertyTest results;
+    const Result<void> done = tester.run(&results);
+    Exploration out;
+    out.report.test = test.name;
+    out.report.counts.executed = results.executed;
+    out.report.finished = results.finished;
+    out.report.time_over = results.time_over;
+    out.stopped = tester.stopped();
+    if (!done) {
+      out.error = done.error();
+      results.error = done.error().message;
+    }
+    results_.tests.push_back(std::move(results));
+    return out;
+  }
+
+  // What is not begun is named with its test.
+  bool keeps_deadline() const override { return true; }
+
+  Outcome judge(SessionReport*, const SessionEnd& end) const override {
+    Outcome out;
+    for (const PropertyTest& test : results_.tests) {
+      out.failures |= !test.findings.empty();
+      out.no_conclusion |= test.executed == 0 && test.findings.empty() && !test.time_over;
+      out.time_over |= !end.stopped && test.time_over;
+    }
+    return out;
+  }
+
+  Document document(const SessionReport& report) override {
+    results_.session = report.session;
+    results_.config_path = report.config_path;
+    results_.working_directory = report.working_directory;
+    results_.exit_code = report.exit_code;
+    results_.error = report.error;
+    results_.seed = request_.own_as<PropertyRequest>().seed;
+    return {"property.json", property_json(results_), {}};
+  }
+
+  std::string summary(const SessionReport&, const SessionEnd&) const override {
+    return property_text(results_);
+  }
+
+ private:
+  const SessionRequest& request_;
+  PropertyResults results_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mode> make_property_mode(const SessionRequest& request) {
+  return std::make_unique<PropertyMode>(request);
+}
+
+}  // namespace filibuster

@@ -1,0 +1,133 @@
+#include "daemon/verbs/property/results.h"
+
+#include "core/version.h"
+#include "daemon/property/history.h"
+#include "daemon/redact/redact.h"
+
+namespace filibuster {
+namespace {
+
+using Ordered = nlohmann::ordered_json;
+using property::json_text;
+
+std::string counted_text(uint64_t number, const std::string& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+std::string executed_text(const ExecutedItem& item,
+                          const std::vector<property::ArmableFault>& faults) {
+  if (item.item.is_fault()) return item_text(item.item, faults);
+  std::string out = item.item.f + (item.asked.is_null() ? "" : " " + json_text(item.asked));
+  if (item.outcome == "ok") out += " \u2192 " + json_text(item.answered);
+  if (item.outcome != "ok") out += " \u2192 " + item.outcome + ": " + item.reason;
+  return out;
+}
+
+Ordered executed_json(const ExecutedProgram& program,
+                      const std::vector<property::ArmableFault>& faults) {
+  Ordered items = Ordered::array();
+  for (const ExecutedItem& each : program.items) {
+    Ordered row = property::program_json({{each.item}}, faults).front();
+    row["asked"] = each.asked;
+    row["outcome"] = each.outcome;
+    row["answered"] = each.answered;
+    row["reason"] = each.reason;
+    row["expected"] = each.expected ? Ordered(*each.expected) : Ordered();
+    row["injected"] = each.injected;
+    items.push_back(std::move(row));
+  }
+  return {{"execution", program.number},
+          {"items", items},
+          {"not_fired", program.not_fired},
+          {"output", program.output}};
+}
+
+Ordered test_json(const PropertyTest& test) {
+  Ordered faults = Ordered::array(), findings = Ordered::array();
+  for (const property::ArmableFault& each : test.faults)
+    faults.push_back({{"name", each.name}, {"edge", to_text(each.edge)}, {"fault", to_text(each.fault)}, {"weight", each.weight}});
+  for (const PropertyFinding& each : test.findings) {
+    findings.push_back({{"kind", each.shrunk.violation ? each.shrunk.violation->kind : ""},
+                        {"text", each.shrunk.violation ? each.shrunk.violation->text : ""},
+                        {"seed", each.seed},
+                        {"first", property::program_json(each.first, test.faults)},
+                        {"program", property::program_json(each.program, test.faults)},
+                        {"shrunk", executed_json(each.shrunk, test.faults)},
+                        {"steps", each.steps},
+                        {"finished", each.finished},
+                        {"replays", each.replays},
+                        {"replays_alike", each.replays_alike}});
+  }
+  return {{"test", test.test},       {"error", test.error},         {"faults", faults},
+          {"executed", test.executed}, {"shrinking", test.shrinking}, {"commands", test.commands},
+          {"fired", test.fired},     {"not_fired", test.not_fired}, {"labels", test.labels},
+          {"findings", findings},    {"notes", test.notes},         {"finished", test.finished},
+          {"time_over", test.time_over}};
+}
+
+std::string counts_text(const std::map<std::string, uint64_t>& counts) {
+  std::string out;
+  for (const auto& [name, count] : counts)
+    out += (out.empty() ? "" : ", ") + name + " " + std::to_string(count);
+  return out;
+}
+
+std::string finding_text(const PropertyFinding& finding, const PropertyTest& test) {
+  const ExecutedProgram& shrunk = finding.shrunk;
+  std::string out = "\u2717 " + (shrunk.violation ? shrunk.violation->text : std::string()) + "\n";
+  for (size_t i = 0; i < shrunk.items.size(); ++i) {
+    const ExecutedItem& item = shrunk.items[i];
+    out += "    " + std::to_string(i + 1) + ". " + executed_text(item, test.faults) + "\n";
+    for (const std::string& each : item.injected) out += "         " + each + "\n";
+    if (item.expected) out += "         the model says " + json_text(*item.expected) + "\n";
+  }
+  out += "  " + counted_text(finding.first.items.size(), "item") + " shrunk to " +
+         std::to_string(finding.program.items.size()) + " in " +
+         counted_text(finding.steps, "step") + (finding.finished ? "" : " (not finished)") +
+         ", from the seed " + std::to_string(finding.seed) + "; " +
+         (finding.replays_alike == finding.replays
+              ? "replayed " + std::to_string(finding.replays) + " times, each time the same"
+              : "of " + std::to_string(finding.replays) + " replays " +
+                    std::to_string(finding.replays_alike) + " failed in the same way") +
+         "\n";
+  if (!shrunk.output.empty()) out += shrunk.output + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string property_json(const PropertyResults& results) {
+  Ordered tests = Ordered::array();
+  for (const PropertyTest& each : results.tests) tests.push_back(test_json(each));
+  const Ordered json = {{"version", 1},
+                        {"filibuster", kVersion},
+                        {"session", results.session},
+                        {"config", results.config_path},
+                        {"working_directory", results.working_directory},
+                        {"exit_code", results.exit_code},
+                        {"error", results.error},
+                        {"seed", results.seed},
+                        {"tests", tests}};
+  return redact_object(json.dump(2, ' ', false, Ordered::error_handler_t::replace));
+}
+
+std::string property_text(const PropertyResults& results) {
+  std::string out;
+  for (const PropertyTest& test : results.tests) {
+    for (const PropertyFinding& each : test.findings) out += finding_text(each, test);
+    out += "test '" + test.test + "': " + counted_text(test.executed, "program") +
+           (test.findings.empty() ? ", no violation" : "") +
+           (test.shrinking > 0 ? ", " + std::to_string(test.shrinking) + " more to shrink" : "") + "\n";
+    if (!test.commands.empty()) out += "  commands: " + counts_text(test.commands) + "\n";
+    if (!test.labels.empty()) out += "  of which: " + counts_text(test.labels) + "\n";
+    if (!test.fired.empty()) out += "  faults that fired: " + counts_text(test.fired) + "\n";
+    if (!test.not_fired.empty())
+      out += "  armed, and no call came: " + counts_text(test.not_fired) + "\n";
+    if (test.time_over) out += "  the time was over\n";
+    for (const std::string& note : test.notes) out += "  " + note + "\n";
+  }
+  if (!results.error.empty()) out += results.error + "\n";
+  return redact(out);
+}
+
+}  // namespace filibuster

@@ -1,0 +1,201 @@
+#include "daemon/verbs/property/tester.h"
+
+#include <algorithm>
+#include <set>
+
+#include "daemon/base/descriptors.h"
+#include "daemon/model/caller.h"
+#include "daemon/observe/observation.h"
+#include "daemon/property/program_model.h"
+#include "daemon/property/shrinker.h"
+
+namespace filibuster {
+
+using property::ArmableFault;
+using property::Program;
+using property::Random;
+
+namespace {
+
+constexpr int kReplays = 3;
+constexpr size_t kMostPaths = 4;       // of one method between two services, until an edge is for all of them
+constexpr uint64_t kMixed = 0x9e3779b97f4a7c15;  // so that neighbouring seeds have nothing in common
+constexpr uint32_t kMostShrinking = 1000;        // programs
+
+}  // namespace
+
+PropertyTester::PropertyTester(SessionContext* session, Lane* lane, const TestConfig& test,
+                               const PropertyRequest& request)
+    : session_(*session), lane_(*lane), test_(test), request_(request) {}
+
+PropertyTester::~PropertyTester() = default;
+
+bool PropertyTester::is_over() {
+  if (session_.deadline && std::chrono::steady_clock::now() >= *session_.deadline)
+    out_->time_over = true;
+  return stopped_ || out_->time_over;
+}
+
+Result<void> PropertyTester::start_client() {
+  client_.reset();
+  auto spawn = runner_->spawn_options(test_.property->client);
+  if (!spawn) return spawn.error();
+  spawn->log_path = lane_.place().log_path("client");
+  auto client = Dialogue::start(std::move(spawn).value());
+  if (!client) return Error{"the client: " + client.error().message};
+  client_.emplace(std::move(client).value());
+  return {};
+}
+
+Result<void> PropertyTester::prepare() {
+  auto runner = ExecutionRunner::create(session_.config, test_, lane_.place(), &lane_.hub(),
+                                        &lane_.services(), &lane_.owned());
+  if (!runner) return runner.error();
+  runner_ = std::make_unique<ExecutionRunner>(std::move(runner).value());
+  lane_.hub().set_hang_limit(hang_limit_of(session_.config.bounds, 0));
+  auto spawn = runner_->spawn_options(test_.property->model);
+  if (!spawn) return spawn.error();
+  spawn->log_path = lane_.place().log_path("model");
+  auto program = property::ModelProgram::start(std::move(spawn).value());
+  if (!program) return program.error();
+  program_ = std::move(program).value();
+  model_ = property::make_program_model(program_);
+  return start_client();
+}
+
+Result<void> PropertyTester::run(PropertyTest* out) {
+  out_ = out;
+  out->test = test_.name;
+  for (const std::string& obstacle : lane_.obstacles()) out->notes.push_back(obstacle);
+  if (is_over()) return {};
+  if (auto prepared = prepare(); !prepared) return prepared;
+  if (auto looked = look_without_faults(); !looked) return looked;
+  if (out->findings.empty() && !is_over()) {
+    if (auto searched = search(); !searched) return searched;
+  }
+  const std::string contradiction = program_->contradiction();
+  if (!contradiction.empty()) return Error{contradiction};
+  return {};
+}
+
+// One program twice: that the second one passes shows that the application is reset. What it calls is what may get faults.
+Result<void> PropertyTester::look_without_faults() {
+  Random random(request_.seed * kMixed);
+  const property::GeneratorOptions options{test_.property->length, 0, 1};
+  auto program = generate(model_.get(), {}, options, &random);
+  if (!program) return program.error();
+  for (int i = 0; i < 2 && !stopped_; ++i) {
+    if (session_.tries) session_.tries("without faults");
+    learns_ = true;
+    auto executed = execute(program.value());
+    learns_ = false;
+    if (!executed) return executed.error();
+    if (stopped_) return {};
+    if (!executed->violation) continue;
+    if (i == 1)
+      return Error{"the application is not reset between programs: the same program passes at first, and then " +
+                   executed->violation->text + ". Its reset is the command 'reset' of the client"};
+    return report(request_.seed, program.value(), *executed->violation);
+  }
+  return {};
+}
+
+void PropertyTester::learn_faults(const ExecutionRecord& record) {
+  std::map<std::vector<std::string>, std::set<std::string>> paths;  // by caller, service, method
+  std::map<std::vector<std::string>, const RpcRecord*> one_of;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (rpc.caller == kTestService) continue;
+    const std::string path(request_path(rpc.method, rpc.target));
+    paths[{rpc.caller, rpc.service, rpc.method}].insert(path);
+    one_of.emplace(std::vector<std::string>{rpc.caller, rpc.service, rpc.method, path}, &rpc);
+  }
+  for (const auto& [edge, rpc] : one_of) {
+    const bool is_for_all = paths[{edge[0], edge[1], edge[2]}].size() > kMostPaths;
+    const Edge to{edge[0], edge[1], edge[2], is_for_all ? "" : edge[3]};
+    for (const FaultSpec& fault : choose_faults(session_.config, *rpc, true).faults) {
+      const bool is_known = std::any_of(out_->faults.begin(), out_->faults.end(), [&](const ArmableFault& each) {
+        return each.edge == to && to_text(each.fault) == to_text(fault);
+      });
+      if (!is_known) out_->faults.push_back({to_text(fault), to, fault, 1});
+    }
+  }
+}
+
+Result<void> PropertyTester::search() {
+  const property::GeneratorOptions options{test_.property->length, test_.property->fault_weight,
+                                           test_.property->request_weight};
+  if (out_->faults.empty())
+    out_->notes.push_back("no call of the application may get a fault: the programs have none");
+  for (uint64_t i = 0; i < request_.programs && !is_over(); ++i) {
+    const uint64_t seed = request_.seed + i;
+    Random random(seed * kMixed + 1);
+    auto program = generate(model_.get(), out_->faults, options, &random);
+    if (!program) return program.error();
+    if (session_.tries) session_.tries("program " + std::to_string(i + 1) + " of " + std::to_string(request_.programs));
+    counts_ = true;
+    auto executed = execute(program.value());
+    counts_ = false;
+    if (!executed) return executed.error();
+    if (stopped_) return {};
+    ++out_->executed;
+    for (const ExecutedItem& item : executed->items) {
+      for (const std::string& each : item.injected) ++out_->fired[each];
+    }
+    for (const std::string& each : executed->not_fired) ++out_->not_fired[each];
+    if (executed->violation) return report(seed, program.value(), *executed->violation);
+  }
+  out_->finished = !is_over();
+  return {};
+}
+
+// Services that were wedged stay so; what is executed next has to begin as the first program did.
+Result<void> PropertyTester::restart() {
+  lane_.stop_services();
+  if (auto started = lane_.start_services(); !started) return started;
+  return start_client();
+}
+
+Result<void> PropertyTester::report(uint64_t seed, const Program& program,
+                                    const Violation& violation) {
+  PropertyFinding finding;
+  finding.seed = seed;
+  finding.first = program;
+  const auto again = [&](const Program& smaller) -> Result<std::optional<ExecutedProgram>> {
+    if (is_over()) return std::optional<ExecutedProgram>();
+    if (auto restarted = restart(); !restarted) return restarted.error();
+    auto executed = execute(smaller);
+    if (!executed) return executed.error();
+    if (stopped_) return std::optional<ExecutedProgram>();
+    return std::optional(std::move(executed).value());
+  };
+  const auto is_alike = [&](const ExecutedProgram& executed) {
+    return executed.violation && executed.violation->kind == violation.kind;
+  };
+  const property::FailsAlike fails_alike = [&](const Program& smaller) -> Result<std::optional<bool>> {
+    if (out_->shrinking >= kMostShrinking) return std::optional<bool>();
+    if (session_.tries) session_.tries("a smaller program: " + std::to_string(smaller.items.size()) + " items");
+    auto executed = again(smaller);
+    if (!executed) return executed.error();
+    if (!executed.value()) return std::optional<bool>();
+    ++out_->shrinking;
+    return std::optional(is_alike(*executed.value()));
+  };
+  auto shrunk = property::shrink(program, model_.get(), fails_alike);
+  if (!shrunk) return shrunk.error();
+  finding.program = shrunk->program;
+  finding.steps = shrunk->steps;
+  finding.finished = shrunk->finished;
+  finding.shrunk.violation = violation;
+  for (int i = 0; i < kReplays; ++i) {
+    auto executed = again(finding.program);
+    if (!executed) return executed.error();
+    if (!executed.value()) break;
+    ++finding.replays;
+    if (!is_alike(*executed.value())) continue;
+    if (++finding.replays_alike == 1) finding.shrunk = std::move(*executed.value());
+  }
+  out_->findings.push_back(std::move(finding));
+  return {};
+}
+
+}  // namespace filibuster
