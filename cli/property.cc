@@ -20,17 +20,19 @@ struct PropertyOptions {
 Work declare_property(CLI::App& app) {
   auto options = std::make_shared<PropertyOptions>();
   declare_source_options(app, &options->session);
-  CLI::Option* const seed =
-      app.add_option("--seed", options->seed, "of the first program (default: another one each time)")
-          ->type_name("N");
+  CLI::Option* const seed = app.add_option("--seed", options->seed,
+                                           "of the first program (default: another one each time)")
+                                ->type_name("N");
   app.add_option("--tests", options->tests, "execute at most N programs")
       ->type_name("N")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--max-time", options->session.max_time, "begin no program after this time (90s, 10m, 1h)")
+  app.add_option("--max-time", options->session.max_time,
+                 "begin no program after this time (90s, 10m, 1h)")
       ->type_name("TIME");
-  app.add_option("--info", options->info,
-                 "a command whose outcome nobody knows violates the property (fail), or ends its program (end)")
+  app.add_option(
+         "--info", options->info,
+         "a command whose outcome nobody knows violates the property (fail), or ends its program (end)")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"fail", "end"}))
       ->capture_default_str();
@@ -47,8 +49,7 @@ Work declare_property(CLI::App& app) {
 }  // namespace
 
 const Verb kPropertyVerb = {
-    "property",
-    "programs of commands and faults at random, compared with a model",
+    "property", "programs of commands and faults at random, compared with a model",
     "  filibuster property                      # the tests with 'property' of filibuster.json\n"
     "  filibuster property --seed 7 --tests 1000\n"
     "\nThe first program that violates the property is shrunk and replayed. Exit status: 0 no violation, 1 a\n"

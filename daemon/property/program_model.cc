@@ -23,7 +23,8 @@ class OfProgram final : public ProgramModel {
     const Json question = {{"ask", "commands"}, {"state", state}};
     auto answer = program_->ask(question);
     if (!answer) return answer.error();
-    const char* const expected = R"({"commands": [{"f": NAME, "value": GENERATOR, "weight": NUMBER}, ...]})";
+    const char* const expected =
+        R"({"commands": [{"f": NAME, "value": GENERATOR, "weight": NUMBER}, ...]})";
     const auto rows = answer->find("commands");
     if (rows == answer->end() || !rows->is_array())
       return wrong_answer(question, answer.value(), expected);
@@ -32,7 +33,8 @@ class OfProgram final : public ProgramModel {
       const bool whole = row.is_object() && row.contains("f") && row["f"].is_string() &&
                          row.value("weight", Json(1U)).is_number_unsigned();
       if (!whole) return wrong_answer(question, answer.value(), expected);
-      out.push_back({row["f"].get<std::string>(), row.value("value", Json()), row.value("weight", uint64_t{1})});
+      out.push_back({row["f"].get<std::string>(), row.value("value", Json()),
+                     row.value("weight", uint64_t{1})});
     }
     return out;
   }
@@ -58,7 +60,8 @@ class OfProgram final : public ProgramModel {
       return out;
     }
     out.state = answer->value("state", Json());
-    if (const auto expected = answer->find("answer"); expected != answer->end()) out.answer = *expected;
+    if (const auto expected = answer->find("answer"); expected != answer->end())
+      out.answer = *expected;
     return out;
   }
 
@@ -72,9 +75,11 @@ std::unique_ptr<ProgramModel> make_program_model(std::shared_ptr<ModelProgram> p
   return std::make_unique<OfProgram>(std::move(program));
 }
 
-Result<std::vector<std::string>> labels_of(ModelProgram* program, const Json& state, const Item& item,
-                                           const Json& asked, const Json& answer) {
-  auto said = program->ask({{"ask", "classify"}, {"state", state}, {"f", item.f}, {"value", asked}, {"answer", answer}});
+Result<std::vector<std::string>> labels_of(ModelProgram* program, const Json& state,
+                                           const Item& item, const Json& asked,
+                                           const Json& answer) {
+  auto said = program->ask(
+      {{"ask", "classify"}, {"state", state}, {"f", item.f}, {"value", asked}, {"answer", answer}});
   if (!said) return said.error();
   std::vector<std::string> out;
   for (const Json& each : said->value("labels", Json::array())) {

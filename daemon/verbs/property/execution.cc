@@ -28,11 +28,13 @@ Result<Json> PropertyTester::ask_client(const Json& question) {
   auto line = client_->ask(text, limit, lane_.place().wake_fd);
   if (!line) return Error{"the client was asked " + text + ", and " + line.error().message};
   Json answer = Json::parse(line.value(), nullptr, false);
-  const std::string said = "the client answered " + text + " with '" + line.value().substr(0, 500) + "'";
+  const std::string said =
+      "the client answered " + text + " with '" + line.value().substr(0, 500) + "'";
   if (!answer.is_object()) return Error{said + "; expected a JSON object in one line"};
   if (answer.contains("error"))
     return Error{"the client was asked " + text + ", and failed: " +
-                 (answer["error"].is_string() ? answer["error"].get<std::string>() : json_text(answer["error"]))};
+                 (answer["error"].is_string() ? answer["error"].get<std::string>()
+                                              : json_text(answer["error"]))};
   if (!answer.contains("ok") && !answer.contains("fail") && !answer.contains("info"))
     return Error{said + R"(; expected {"ok": ANSWER}, {"fail": WHY} or {"info": WHY})"};
   return answer;
@@ -131,15 +133,17 @@ Result<void> PropertyTester::run_command(const Item& item, ExecutedProgram* out)
     if (!step) return step.error();
     if (step->impossible || (step->answer && *step->answer != executed.answered)) {
       executed.expected = step->answer;
-      out->violation = Violation{
-          "answer:" + item.f,
-          item.f + (asked->is_null() ? "" : " " + json_text(*asked)) + " was answered " + json_text(executed.answered) +
-              (step->impossible ? ", which the model does not allow: " + *step->impossible
-                                : ", and the model says " + json_text(*step->answer))};
+      out->violation =
+          Violation{"answer:" + item.f,
+                    item.f + (asked->is_null() ? "" : " " + json_text(*asked)) + " was answered " +
+                        json_text(executed.answered) +
+                        (step->impossible ? ", which the model does not allow: " + *step->impossible
+                                          : ", and the model says " + json_text(*step->answer))};
       goes_on_ = false;
     } else {
       if (counts_) {
-        const auto labels = property::labels_of(program_.get(), state_, item, *asked, executed.answered);
+        const auto labels =
+            property::labels_of(program_.get(), state_, item, *asked, executed.answered);
         if (!labels) return labels.error();
         for (const std::string& each : labels.value()) ++out_->labels[each];
       }
@@ -157,9 +161,10 @@ Result<void> PropertyTester::run_command(const Item& item, ExecutedProgram* out)
     if (!reads) {
       goes_on_ = false;
       if (!request_.info_ends)
-        out->violation = Violation{"info:" + item.f, "nobody knows the outcome of " + item.f +
-                                                         (asked->is_null() ? "" : " " + json_text(*asked)) + ": " +
-                                                         executed.reason};
+        out->violation =
+            Violation{"info:" + item.f, "nobody knows the outcome of " + item.f +
+                                            (asked->is_null() ? "" : " " + json_text(*asked)) +
+                                            ": " + executed.reason};
     }
   }
   if (counts_) ++out_->commands[item.f + " " + executed.outcome];

@@ -8,7 +8,8 @@ namespace filibuster {
 struct PropertyRequest final : VerbRequest {
   uint64_t seed = 0;        // of the first program; the next ones follow
   uint64_t programs = 100;  // with faults, at most
-  bool info_ends = false;   // a command whose outcome is not known ends its program, and violates nothing
+  bool info_ends =
+      false;  // a command whose outcome is not known ends its program, and violates nothing
 };
 
 const Verb& property_verb();

@@ -45,7 +45,10 @@ Ordered executed_json(const ExecutedProgram& program,
 Ordered test_json(const PropertyTest& test) {
   Ordered faults = Ordered::array(), findings = Ordered::array();
   for (const property::ArmableFault& each : test.faults)
-    faults.push_back({{"name", each.name}, {"edge", to_text(each.edge)}, {"fault", to_text(each.fault)}, {"weight", each.weight}});
+    faults.push_back({{"name", each.name},
+                      {"edge", to_text(each.edge)},
+                      {"fault", to_text(each.fault)},
+                      {"weight", each.weight}});
   for (const PropertyFinding& each : test.findings) {
     findings.push_back({{"kind", each.shrunk.violation ? each.shrunk.violation->kind : ""},
                         {"text", each.shrunk.violation ? each.shrunk.violation->text : ""},
@@ -58,10 +61,10 @@ Ordered test_json(const PropertyTest& test) {
                         {"replays", each.replays},
                         {"replays_alike", each.replays_alike}});
   }
-  return {{"test", test.test},       {"error", test.error},         {"faults", faults},
-          {"executed", test.executed}, {"shrinking", test.shrinking}, {"commands", test.commands},
-          {"fired", test.fired},     {"not_fired", test.not_fired}, {"labels", test.labels},
-          {"findings", findings},    {"notes", test.notes},         {"finished", test.finished},
+  return {{"test", test.test},          {"error", test.error},         {"faults", faults},
+          {"executed", test.executed},  {"shrinking", test.shrinking}, {"commands", test.commands},
+          {"fired", test.fired},        {"not_fired", test.not_fired}, {"labels", test.labels},
+          {"findings", findings},       {"notes", test.notes},         {"finished", test.finished},
           {"time_over", test.time_over}};
 }
 
@@ -117,7 +120,8 @@ std::string property_text(const PropertyResults& results) {
     for (const PropertyFinding& each : test.findings) out += finding_text(each, test);
     out += "test '" + test.test + "': " + counted_text(test.executed, "program") +
            (test.findings.empty() ? ", no violation" : "") +
-           (test.shrinking > 0 ? ", " + std::to_string(test.shrinking) + " more to shrink" : "") + "\n";
+           (test.shrinking > 0 ? ", " + std::to_string(test.shrinking) + " more to shrink" : "") +
+           "\n";
     if (!test.commands.empty()) out += "  commands: " + counts_text(test.commands) + "\n";
     if (!test.labels.empty()) out += "  of which: " + counts_text(test.labels) + "\n";
     if (!test.fired.empty()) out += "  faults that fired: " + counts_text(test.fired) + "\n";

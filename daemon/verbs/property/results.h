@@ -14,12 +14,14 @@ namespace filibuster {
 // One item of a program that was executed.
 struct ExecutedItem {
   property::Item item;
-  nlohmann::json asked;     // the value with answers in the place of references
-  std::string outcome;      // "ok", "fail", "info", "armed", or "left out" (what it refers to has no answer)
-  nlohmann::json answered;  // of ok
-  std::string reason;       // of the others, as the client says it
+  nlohmann::json asked;  // the value with answers in the place of references
+  std::string
+      outcome;  // "ok", "fail", "info", "armed", or "left out" (what it refers to has no answer)
+  nlohmann::json answered;                 // of ok
+  std::string reason;                      // of the others, as the client says it
   std::optional<nlohmann::json> expected;  // where the model says another answer
-  std::vector<std::string> injected;       // calls that got a fault since the item before: "507 at web -> queue POST /enqueue"
+  std::vector<std::string>
+      injected;  // calls that got a fault since the item before: "507 at web -> queue POST /enqueue"
 };
 
 // How a program violates the property. Two programs fail alike if their kinds are equal.
@@ -42,7 +44,7 @@ struct PropertyFinding {
   ExecutedProgram shrunk;
   property::Program program;  // of `shrunk`
   uint32_t steps = 0;
-  bool finished = true;               // of shrinking
+  bool finished = true;                // of shrinking
   int replays = 0, replays_alike = 0;  // of the shrunk program
 };
 
@@ -51,7 +53,7 @@ struct PropertyTest {
   std::vector<property::ArmableFault> faults;
   uint64_t executed = 0;  // programs with faults, without those of shrinking
   uint64_t shrinking = 0;
-  std::map<std::string, uint64_t> commands;  // "write ok", by outcome
+  std::map<std::string, uint64_t> commands;          // "write ok", by outcome
   std::map<std::string, uint64_t> fired, not_fired;  // faults, with the calls
   std::map<std::string, uint64_t> labels;
   std::vector<PropertyFinding> findings;

@@ -18,9 +18,11 @@ using property::Random;
 namespace {
 
 constexpr int kReplays = 3;
-constexpr size_t kMostPaths = 4;       // of one method between two services, until an edge is for all of them
-constexpr uint64_t kMixed = 0x9e3779b97f4a7c15;  // so that neighbouring seeds have nothing in common
-constexpr uint32_t kMostShrinking = 1000;        // programs
+constexpr size_t kMostPaths =
+    4;  // of one method between two services, until an edge is for all of them
+constexpr uint64_t kMixed =
+    0x9e3779b97f4a7c15;                    // so that neighbouring seeds have nothing in common
+constexpr uint32_t kMostShrinking = 1000;  // programs
 
 }  // namespace
 
@@ -93,8 +95,9 @@ Result<void> PropertyTester::look_without_faults() {
     if (stopped_) return {};
     if (!executed->violation) continue;
     if (i == 1)
-      return Error{"the application is not reset between programs: the same program passes at first, and then " +
-                   executed->violation->text + ". Its reset is the command 'reset' of the client"};
+      return Error{
+          "the application is not reset between programs: the same program passes at first, and then " +
+          executed->violation->text + ". Its reset is the command 'reset' of the client"};
     return report(request_.seed, program.value(), *executed->violation);
   }
   return {};
@@ -113,9 +116,10 @@ void PropertyTester::learn_faults(const ExecutionRecord& record) {
     const bool is_for_all = paths[{edge[0], edge[1], edge[2]}].size() > kMostPaths;
     const Edge to{edge[0], edge[1], edge[2], is_for_all ? "" : edge[3]};
     for (const FaultSpec& fault : choose_faults(session_.config, *rpc, true).faults) {
-      const bool is_known = std::any_of(out_->faults.begin(), out_->faults.end(), [&](const ArmableFault& each) {
-        return each.edge == to && to_text(each.fault) == to_text(fault);
-      });
+      const bool is_known =
+          std::any_of(out_->faults.begin(), out_->faults.end(), [&](const ArmableFault& each) {
+            return each.edge == to && to_text(each.fault) == to_text(fault);
+          });
       if (!is_known) out_->faults.push_back({to_text(fault), to, fault, 1});
     }
   }
@@ -131,7 +135,9 @@ Result<void> PropertyTester::search() {
     Random random(seed * kMixed + 1);
     auto program = generate(model_.get(), out_->faults, options, &random);
     if (!program) return program.error();
-    if (session_.tries) session_.tries("program " + std::to_string(i + 1) + " of " + std::to_string(request_.programs));
+    if (session_.tries)
+      session_.tries("program " + std::to_string(i + 1) + " of " +
+                     std::to_string(request_.programs));
     counts_ = true;
     auto executed = execute(program.value());
     counts_ = false;
@@ -171,9 +177,11 @@ Result<void> PropertyTester::report(uint64_t seed, const Program& program,
   const auto is_alike = [&](const ExecutedProgram& executed) {
     return executed.violation && executed.violation->kind == violation.kind;
   };
-  const property::FailsAlike fails_alike = [&](const Program& smaller) -> Result<std::optional<bool>> {
+  const property::FailsAlike fails_alike =
+      [&](const Program& smaller) -> Result<std::optional<bool>> {
     if (out_->shrinking >= kMostShrinking) return std::optional<bool>();
-    if (session_.tries) session_.tries("a smaller program: " + std::to_string(smaller.items.size()) + " items");
+    if (session_.tries)
+      session_.tries("a smaller program: " + std::to_string(smaller.items.size()) + " items");
     auto executed = again(smaller);
     if (!executed) return executed.error();
     if (!executed.value()) return std::optional<bool>();

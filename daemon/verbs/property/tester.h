@@ -55,7 +55,7 @@ class PropertyTester {
   // Of the program that runs.
   nlohmann::json state_;
   std::vector<std::optional<nlohmann::json>> answers_;  // by number of the command
-  std::vector<uint64_t> begun_ns_;                      // when each item began, for what was injected
+  std::vector<uint64_t> begun_ns_;  // when each item began, for what was injected
   bool goes_on_ = true;
   bool learns_ = false;  // what it calls may get faults in later ones
   bool counts_ = false;  // its commands are for the statistics

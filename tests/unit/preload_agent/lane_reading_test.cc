@@ -7,7 +7,9 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "core/fault/edge.h"
 #include "core/fault/fault.h"
 #include "preload/os/address.h"
 #include "preload/rpc/counters.h"
@@ -34,6 +36,61 @@ TEST(Plan, IsFoundByIndex) {
   EXPECT_EQ(find_planned(lane.get(), {2, 2}, &found), PlanLookup::kPlanned);
   EXPECT_EQ(found.kind, static_cast<uint8_t>(FaultKind::kStatus));
   EXPECT_EQ(find_planned(lane.get(), {3, 3}, &found), PlanLookup::kAbsent);
+}
+
+// Faults that wait for a call: entry i has the edge of `edges[i]` and the arm i + 1.
+std::unique_ptr<LaneMemory> armed_lane(const std::vector<Edge>& edges) {
+  auto lane = std::make_unique<LaneMemory>();
+  for (const Edge& each : edges) {
+    PlanEntry out = entry(0, FaultKind::kReset);
+    out.edge = edge_hash({each.caller, each.service, each.method, each.path});
+    out.id = lane->plan_count;
+    out.arm = ++lane->plan_count;
+    lane->plan[out.id] = out;
+  }
+  return lane;
+}
+void arm(LaneMemory* lane, uint32_t number, uint32_t execution, uint32_t calls) {
+  lane->arms[number - 1].left = uint64_t{execution} << 32 | calls;
+}
+// The number of the arm that this call takes; 0: none.
+uint32_t taken(LaneMemory* lane, uint32_t execution, const EdgeView& call) {
+  PlanEntry found;
+  const auto edges = edges_of(call);
+  return take_armed(lane, edges, execution, &found) == PlanLookup::kPlanned ? found.arm : 0;
+}
+
+TEST(Plan, AnArmedFaultWaitsForACallOfItsEdge) {
+  const auto lane = armed_lane({{"web", "queue", "POST", "/dequeue"}, {"", "queue", "", ""}});
+  const EdgeView dequeue{"web", "queue", "POST", "/dequeue"},
+      enqueue{"web", "queue", "POST", "/enqueue"};
+  // Nothing is armed.
+  EXPECT_EQ(taken(lane.get(), 4, dequeue), 0u);
+  arm(lane.get(), 1, 4, 1);
+  EXPECT_EQ(taken(lane.get(), 4, enqueue), 0u);
+  EXPECT_EQ(taken(lane.get(), 4, {"other", "queue", "POST", "/dequeue"}), 0u);
+  EXPECT_EQ(taken(lane.get(), 5, dequeue), 0u) << "it is armed in another execution";
+  EXPECT_EQ(taken(lane.get(), 4, dequeue), 1u);
+  EXPECT_EQ(taken(lane.get(), 4, dequeue), 0u) << "it fires once";
+  // The second one fits any call to the queue, here the third of them.
+  arm(lane.get(), 2, 4, 3);
+  EXPECT_EQ(taken(lane.get(), 4, enqueue), 0u);
+  EXPECT_EQ(taken(lane.get(), 4, {"web", "stock", "GET", "/"}), 0u);
+  EXPECT_EQ(taken(lane.get(), 4, dequeue), 0u);
+  EXPECT_EQ(taken(lane.get(), 4, enqueue), 2u);
+}
+
+TEST(Plan, ACallTakesOneArmedFaultAndCountsForTheOthers) {
+  const auto lane =
+      armed_lane({{"", "queue", "", ""}, {"", "queue", "", ""}, {"", "queue", "", ""}});
+  const EdgeView call{"web", "queue", "POST", "/dequeue"};
+  arm(lane.get(), 1, 4, 1);
+  arm(lane.get(), 2, 4, 1);
+  arm(lane.get(), 3, 4, 3);
+  EXPECT_EQ(taken(lane.get(), 4, call), 1u);
+  EXPECT_EQ(taken(lane.get(), 4, call), 2u);
+  EXPECT_EQ(taken(lane.get(), 4, call), 3u);
+  EXPECT_EQ(taken(lane.get(), 4, call), 0u);
 }
 
 TEST(Plan, ARefusalIsFoundByThePlaceOfItsConnectWhenItsTurnHasCome) {
