@@ -66,6 +66,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   Result<void> begin_execution(uint32_t execution,
                                const std::vector<PlannedRpcFault>& plan) override;
   void arm(size_t number, uint32_t calls) override;
+  bool is_waiting(size_t number) const override;
   bool wait_quiescent(milliseconds timeout) override;
   ExecutionRecord end_execution() override;
   ExecutionRecord next_execution(uint32_t next) override;
@@ -358,8 +359,17 @@ Result<void> Hub::begin_execution(uint32_t execution, const std::vector<PlannedR
 void Hub::arm(size_t number, uint32_t calls) {
   const std::lock_guard lock(mutex_);
   if (!recorder_.running()) return;
-  if (const uint32_t arm = recorder_.arm(number, calls); arm != 0)
+  if (const uint32_t arm = recorder_.arm_of(number); arm != 0) {
+    recorder_.note_armed(number);
     lane_->arm(arm, recorder_.execution(), calls);
+  }
+}
+
+bool Hub::is_waiting(size_t number) const {
+  const std::lock_guard lock(mutex_);
+  if (!recorder_.running()) return false;
+  const uint32_t arm = recorder_.arm_of(number);
+  return arm != 0 && lane_->is_waiting(arm, recorder_.execution());
 }
 
 bool Hub::wait_quiescent(milliseconds timeout) {

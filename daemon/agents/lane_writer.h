@@ -26,6 +26,10 @@ class LaneWriter {
   void arm(uint32_t arm, uint32_t execution, uint32_t calls) {
     memory_->arms[arm - 1].left.store(uint64_t{execution} << 32 | calls, std::memory_order_release);
   }
+  bool is_waiting(uint32_t arm, uint32_t execution) const {
+    const uint64_t left = memory_->arms[arm - 1].left.load(std::memory_order_acquire);
+    return left >> 32 == execution && static_cast<uint32_t>(left) != 0;
+  }
   // Replaces the masks under their seqlock. To be called between executions.
   void write_masks(const MaskTable& masks);
   // `wanted`: agents report the fields of every body, from the next execution on.

@@ -88,9 +88,8 @@ void Recorder::begin(uint32_t execution, const std::vector<PlannedRpcFault>& pla
   running_ = true;
 }
 
-uint32_t Recorder::arm(size_t number, uint32_t calls) {
+uint32_t Recorder::arm_of(size_t number) const {
   if (number >= plan_.size() || !plan_[number].edge) return 0;
-  planned_[number].armed |= calls > 0;
   // As the rows with an edge are counted when the plan is written; what expand() adds comes behind them.
   return static_cast<uint32_t>(
       std::count_if(plan_.begin(), plan_.begin() + static_cast<std::ptrdiff_t>(number) + 1,

@@ -37,8 +37,10 @@ class Recorder {
   void begin(uint32_t execution, const std::vector<PlannedRpcFault>& plan, RpcMemory::Plan expanded,
              uint64_t now_ns);
   bool running() const { return running_; }
-  // Row `number` of the plan, which has an edge, is armed now (`calls` > 0). The number of its arm, from 1; 0: there is no such row.
-  uint32_t arm(size_t number, uint32_t calls);
+  // Of row `number` of the plan: the number of its arm, from 1; 0: it has no edge.
+  uint32_t arm_of(size_t number) const;
+  // That no call came for it is said from now on.
+  void note_armed(size_t number) { planned_[number].armed = true; }
   // The execution that runs; 0: none.
   uint32_t execution() const { return running_ ? draft_.execution : 0; }
   // The plan as it must stand in lane memory, to be handed to begin().

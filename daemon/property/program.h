@@ -21,6 +21,8 @@ struct ArmableFault {
   Edge edge;
   FaultSpec fault;
   uint64_t weight = 1;
+  bool is_background =
+      false;  // calls of the edge come by themselves, whether or not there is a command
 };
 
 // One command with its number, or one fault.

@@ -1,5 +1,6 @@
 // The execution of one program: commands go to the client, one after the other, and faults are armed between them.
 #include <algorithm>
+#include <thread>
 
 #include "daemon/base/descriptors.h"
 #include "daemon/model/caller.h"
@@ -19,6 +20,8 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds kCommandLimit{60000};
+constexpr milliseconds kBackgroundLimit{2000};  // for a call that comes by itself
+constexpr milliseconds kLookAgain{1};
 
 }  // namespace
 
@@ -62,9 +65,10 @@ Result<ExecutedProgram> PropertyTester::execute(const Program& program) {
   }
   auto result = runner_->run_body(out.number, plan, [&](ExecutionResult* of) -> Result<void> {
     auto ran = run_items(program, &out);
-    of->exit = ExitStatus{};
+    broken_ = ran ? "" : ran.error().message;
     of->stopped = is_readable(lane_.place().wake_fd);
-    if (!ran && !of->stopped) return ran.error();
+    if (ran && !of->stopped) wait_for_background(program);
+    of->exit = ExitStatus{};
     return {};
   });
   if (!result) return result.error();
@@ -73,12 +77,41 @@ Result<ExecutedProgram> PropertyTester::execute(const Program& program) {
   if (learns_) learn_faults(result->record);
   if (session_.on_record) session_.on_record(&result->record);
   // A service that dies violates the property, whatever else was seen: that follows from it.
-  if (!result->ended.empty() && !stopped_) {
-    const ServiceEnd& ended = result->ended.front();
-    out.violation = Violation{"died:" + ended.name, "service '" + ended.name + "' " + ended.how()};
-    out.output = ended.output;
+  const std::vector<ServiceEnd> ended =
+      stopped_ ? std::vector<ServiceEnd>() : take_ended(*result.operator->());
+  if (!ended.empty()) {
+    const ServiceEnd& first = ended.front();
+    out.violation = Violation{"died:" + first.name, "service '" + first.name + "' " + first.how()};
+    out.output = first.output;
+  } else if (!broken_.empty() && !stopped_) {
+    return Error{broken_};
   }
   return out;
+}
+
+// A fault that stands last in its program, and that a call gets which comes by itself, would come too late otherwise.
+void PropertyTester::wait_for_background(const Program& program) {
+  const auto began = lane_.hub().patient_now();
+  size_t row = 0;
+  for (const Item& item : program.items) {
+    if (!item.is_fault()) continue;
+    const size_t number = row++;
+    if (!out_->faults[*item.fault].is_background) continue;
+    while (lane_.hub().is_waiting(number) && lane_.hub().patient_now() - began < kBackgroundLimit)
+      std::this_thread::sleep_for(kLookAgain);
+  }
+}
+
+// Services that ended, also those that are about to: one whose background call got the last fault of the program has had no time yet.
+std::vector<ServiceEnd> PropertyTester::take_ended(const ExecutionResult& result) {
+  if (!result.ended.empty() || begun_ns_.empty()) return result.ended;
+  std::vector<std::string> suspects;
+  for (const RpcRecord& rpc : result.record.rpcs) {
+    if (rpc.injected && rpc.cause == Cause::kNone && rpc.issued_ns >= begun_ns_.back())
+      suspects.push_back(rpc.caller);
+  }
+  if (suspects.empty()) return {};
+  return lane_.services().take_ended(suspects);
 }
 
 Result<void> PropertyTester::run_items(const Program& program, ExecutedProgram* out) {

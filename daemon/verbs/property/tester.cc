@@ -120,7 +120,8 @@ void PropertyTester::learn_faults(const ExecutionRecord& record) {
           std::any_of(out_->faults.begin(), out_->faults.end(), [&](const ArmableFault& each) {
             return each.edge == to && to_text(each.fault) == to_text(fault);
           });
-      if (!is_known) out_->faults.push_back({to_text(fault), to, fault, 1});
+      if (!is_known)
+        out_->faults.push_back({to_text(fault), to, fault, 1, rpc->cause == Cause::kNone});
     }
   }
 }

@@ -37,6 +37,8 @@ class PropertyTester {
   Result<ExecutedProgram> execute(const property::Program& program);
   Result<void> run_items(const property::Program& program, ExecutedProgram* out);
   Result<void> run_command(const property::Item& item, ExecutedProgram* out);
+  void wait_for_background(const property::Program& program);
+  std::vector<ServiceEnd> take_ended(const ExecutionResult& result);
   void read_record(const ExecutionResult& result, ExecutedProgram* out);
   Result<nlohmann::json> ask_client(const nlohmann::json& question);
   Result<void> reset();
@@ -56,6 +58,7 @@ class PropertyTester {
   nlohmann::json state_;
   std::vector<std::optional<nlohmann::json>> answers_;  // by number of the command
   std::vector<uint64_t> begun_ns_;  // when each item began, for what was injected
+  std::string broken_;              // why the program could not be executed; "": it was
   bool goes_on_ = true;
   bool learns_ = false;  // what it calls may get faults in later ones
   bool counts_ = false;  // its commands are for the statistics
