@@ -22,11 +22,22 @@ constexpr Kind kKinds[] = {{"register", make_register}, {"cas-register", make_ca
 }  // namespace
 
 uint32_t Values::number(const nlohmann::json& value) {
-  const auto [found, is_new] =
-      numbers_.emplace(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-                       static_cast<uint32_t>(values_.size()));
+  const auto next = static_cast<uint32_t>(values_.size());
+  if (value.is_string()) {
+    const auto found = texts_.find(value.get_ref<const std::string&>());
+    if (found != texts_.end()) return found->second;
+    values_.push_back(value);
+    // JSON has its texts on the heap, where they stay.
+    texts_.emplace(values_.back().get_ref<const std::string&>(), next);
+    return next;
+  }
+  const auto [found, is_new] = others_.emplace(json_text(value), next);
   if (is_new) values_.push_back(value);
   return found->second;
+}
+
+size_t Values::TextHash::operator()(std::string_view text) const {
+  return hash_text(text).lo;
 }
 
 const std::vector<std::string_view>& object_names() {
@@ -62,9 +73,7 @@ linear::Step ObjectModel::step_of(const Call& call) {
 }
 
 std::optional<linear::State> ObjectModel::next(linear::State from, linear::Step step) {
-  // The object may make numbers of new states meanwhile, so it gets a copy.
-  const Words words = states_[from];
-  std::optional<Words> behind = object_.next(words, *steps_[step]);
+  std::optional<Words> behind = object_.next(*states_[from], *steps_[step]);
   if (!behind) return std::nullopt;
   return number(std::move(*behind));
 }
@@ -76,7 +85,7 @@ size_t ObjectModel::WordsHash::operator()(const Words& words) const {
 linear::State ObjectModel::number(Words words) {
   const auto [found, is_new] =
       state_numbers_.emplace(std::move(words), static_cast<linear::State>(states_.size()));
-  if (is_new) states_.push_back(found->first);
+  if (is_new) states_.push_back(&found->first);
   return found->second;
 }
 

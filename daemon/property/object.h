@@ -24,8 +24,13 @@ class Values {
   const nlohmann::json& at(uint32_t number) const { return values_[number]; }
 
  private:
+  struct TextHash {
+    size_t operator()(std::string_view text) const;
+  };
+
   std::vector<nlohmann::json> values_;
-  std::unordered_map<std::string, uint32_t> numbers_;  // by the text of the value
+  std::unordered_map<std::string_view, uint32_t, TextHash> texts_;  // of values_ that are texts; long ones stand there alone
+  std::unordered_map<std::string, uint32_t> others_;  // by the value in JSON
 };
 
 // A state: what its words mean is the object's own. Equal words are equal states.
@@ -63,7 +68,7 @@ class ObjectModel final : public linear::Model {
   linear::State initial() override { return number(object_.initial()); }
   std::optional<linear::State> next(linear::State from, linear::Step step) override;
   bool only_reads(linear::Step step) override { return object_.only_reads(*steps_[step]); }
-  nlohmann::json state(linear::State number) const { return object_.state(states_[number]); }
+  nlohmann::json state(linear::State number) const { return object_.state(*states_[number]); }
 
  private:
   struct WordsHash {
@@ -74,8 +79,8 @@ class ObjectModel final : public linear::Model {
   Object& object_;
   std::vector<const Call*> steps_;  // one that stands for all that are equal
   std::unordered_map<std::string, linear::Step> step_numbers_;
-  std::vector<Words> states_;
   std::unordered_map<Words, linear::State, WordsHash> state_numbers_;
+  std::vector<const Words*> states_;  // by number, within state_numbers_
 };
 
 }  // namespace filibuster::property

@@ -1,5 +1,6 @@
 // Registers, alone and by key.
 #include <algorithm>
+#include <unordered_map>
 
 #include "daemon/property/object_kinds.h"
 
@@ -68,15 +69,21 @@ class Cells : public Object {
   Json state(const Words& words) const override {
     Json out = Json::object();
     for (size_t i = 0; i < words.size(); i += 2)
-      out[keys_.at(words[i]).get<std::string>()] = values_.at(words[i + 1]);
+      out[keys_[words[i]]] = values_.at(words[i + 1]);
     return out;
   }
 
  protected:
-  uint32_t number_of(const std::string& key) { return keys_.number(key); }
-  Json value_of(const Words& words, uint32_t key) const {
+  uint32_t number_of(const std::string& key) {
+    const auto [found, is_new] = numbers_.emplace(key, static_cast<uint32_t>(keys_.size()));
+    if (is_new) keys_.push_back(key);
+    return found->second;
+  }
+  // Until with() is called.
+  const Json& value_of(const Words& words, uint32_t key) const {
+    static const Json kNothing;
     const size_t at = place_of(words, key);
-    return at < words.size() && words[at] == key ? values_.at(words[at + 1]) : Json();
+    return at < words.size() && words[at] == key ? values_.at(words[at + 1]) : kNothing;
   }
   Words with(const Words& words, uint32_t key, const Json& value) {
     Words out = words;
@@ -102,7 +109,9 @@ class Cells : public Object {
   }
 
   const Json initial_;
-  Values keys_, values_;
+  std::vector<std::string> keys_;  // by number
+  std::unordered_map<std::string, uint32_t> numbers_;
+  Values values_;
 };
 
 class Kv final : public Cells {
@@ -122,10 +131,9 @@ class Kv final : public Cells {
   bool has_keys() const override { return true; }
   std::optional<Words> next(const Words& from, const Call& call) override {
     const uint32_t key = number_of(call.key);
-    const Json before = value_of(from, key);
+    const Json& before = value_of(from, key);
     if (only_reads(call)) {
-      const bool nothing = call.answered.is_null() || call.answered == Json("");
-      const bool fits = before.is_null() ? nothing : before == call.answered;
+      const bool fits = before.is_null() ? is_nothing(call.answered) : before == call.answered;
       if (call.outcome == Outcome::kOk && !fits) return std::nullopt;
       return from;
     }
@@ -139,6 +147,11 @@ class Kv final : public Cells {
     const bool refused = call.answered == Json(false);
     if (call.outcome != Outcome::kInfo && fits == refused) return std::nullopt;
     return fits ? with(from, key, call.asked[1]) : from;
+  }
+
+ private:
+  static bool is_nothing(const Json& value) {
+    return value.is_null() || (value.is_string() && value.get_ref<const std::string&>().empty());
   }
 };
 
@@ -162,7 +175,7 @@ class MultiRegister final : public Cells {
     for (size_t i = 0; i < call.asked.size(); ++i) {
       const Json& part = call.asked[i];
       const uint32_t key =
-          number_of(part[1].is_string() ? part[1].get<std::string>() : part[1].dump());
+          number_of(part[1].is_string() ? part[1].get<std::string>() : json_text(part[1]));
       if (!is_read(part)) {
         out = with(out, key, part[2]);
       } else if (call.outcome == Outcome::kOk && call.answered[i][2] != value_of(out, key)) {
