@@ -11,8 +11,6 @@ namespace {
 using Json = nlohmann::json;
 using Value = std::optional<Json>;
 
-constexpr int kDeepest = 64;  // collections in each other
-
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ',' || c == '\f';
 }
@@ -26,8 +24,8 @@ class Reader {
   explicit Reader(std::string_view* text) : text_(*text) {}
 
   Result<Value> value(int depth) {
-    if (depth > kDeepest)
-      return Error{"collections that are " + std::to_string(kDeepest) + " deep"};
+    if (depth > kDeepestValue)
+      return Error{"collections that are " + std::to_string(kDeepestValue) + " deep"};
     while (true) {
       skip_blanks();
       if (text_.empty()) return Value();

@@ -29,9 +29,6 @@ class Lines {
   int line_ = 1;
 };
 
-// What reads, compares and writes values later calls itself for each array in another one.
-constexpr int kDeepest = 64;
-
 bool is_too_deep(std::string_view json) {
   int depth = 0;
   bool in_text = false;
@@ -43,7 +40,7 @@ bool is_too_deep(std::string_view json) {
     } else if (c == '"') {
       in_text = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > kDeepest) return true;
+      if (++depth > kDeepestValue) return true;
     } else if (c == ']' || c == '}') {
       --depth;
     }
@@ -217,7 +214,7 @@ Result<History> read_json_lines(std::string_view text) {
     ++line;
     if (row.find_first_not_of(" \t\r") != std::string_view::npos) {
       if (is_too_deep(row))
-        return at_line(line, "expected JSON that is at most " + std::to_string(kDeepest) + " deep");
+        return at_line(line, "expected JSON that is at most " + std::to_string(kDeepestValue) + " deep");
       const Json event = Json::parse(row, nullptr, false);
       if (event.is_discarded()) return at_line(line, "expected JSON");
       if (auto added = pairs.add(event, line); !added) return added.error();
