@@ -31,6 +31,8 @@ class Asked {
     return next;
   }
 
+  size_t bytes() const { return slots_.size() * sizeof(Slot); }
+
  private:
   static constexpr size_t kFirstSlots = 1024;  // a power of two, as later numbers are
   static constexpr uint64_t kFree = 0, kImpossible = 1, kFirstState = 2;

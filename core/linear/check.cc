@@ -247,7 +247,8 @@ class Search {
   }
 
   bool is_over() {
-    if (visited_.bytes() > bounds_.bytes) result_.why = "the bound of memory was reached";
+    if (visited_.bytes() + asked_.bytes() + model_.bytes() > bounds_.bytes)
+      result_.why = "the bound of memory was reached";
     if (bounds_.stop && bounds_.stop()) result_.why = "the time was over";
     return !result_.why.empty();
   }

@@ -9,6 +9,8 @@
 namespace filibuster::property {
 namespace {
 
+constexpr size_t kEntryBytes = 128;  // of a value or a state beside its content, in tables and on the heap
+
 struct Kind {
   std::string_view name;
   MakeObject make;
@@ -27,12 +29,16 @@ uint32_t Values::number(const nlohmann::json& value) {
     const auto found = texts_.find(value.get_ref<const std::string&>());
     if (found != texts_.end()) return found->second;
     values_.push_back(value);
+    bytes_ += kEntryBytes + value.get_ref<const std::string&>().size();
     // JSON has its texts on the heap, where they stay.
     texts_.emplace(values_.back().get_ref<const std::string&>(), next);
     return next;
   }
   const auto [found, is_new] = others_.emplace(json_text(value), next);
-  if (is_new) values_.push_back(value);
+  if (is_new) {
+    values_.push_back(value);
+    bytes_ += kEntryBytes + 2 * found->first.size();
+  }
   return found->second;
 }
 
@@ -85,7 +91,10 @@ size_t ObjectModel::WordsHash::operator()(const Words& words) const {
 linear::State ObjectModel::number(Words words) {
   const auto [found, is_new] =
       state_numbers_.emplace(std::move(words), static_cast<linear::State>(states_.size()));
-  if (is_new) states_.push_back(&found->first);
+  if (is_new) {
+    states_.push_back(&found->first);
+    bytes_ += kEntryBytes + found->first.size() * sizeof(uint32_t);
+  }
   return found->second;
 }
 

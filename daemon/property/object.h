@@ -22,6 +22,7 @@ class Values {
  public:
   uint32_t number(const nlohmann::json& value);
   const nlohmann::json& at(uint32_t number) const { return values_[number]; }
+  size_t bytes() const { return bytes_; }  // about
 
  private:
   struct TextHash {
@@ -31,6 +32,7 @@ class Values {
   std::vector<nlohmann::json> values_;
   std::unordered_map<std::string_view, uint32_t, TextHash> texts_;  // of values_ that are texts; long ones stand there alone
   std::unordered_map<std::string, uint32_t> others_;  // by the value in JSON
+  size_t bytes_ = 0;
 };
 
 // A state: what its words mean is the object's own. Equal words are equal states.
@@ -50,6 +52,8 @@ class Object {
   virtual std::optional<Words> next(const Words& from, const Call& call) = 0;
   // The state as people write it.
   virtual nlohmann::json state(const Words& words) const = 0;
+  // About what it keeps of the values of states.
+  virtual size_t bytes() const { return 0; }
   // Why next() cannot be believed any more; "": it can. A program may have died.
   virtual std::string problem() const { return ""; }
 };
@@ -68,6 +72,7 @@ class ObjectModel final : public linear::Model {
   linear::State initial() override { return number(object_.initial()); }
   std::optional<linear::State> next(linear::State from, linear::Step step) override;
   bool only_reads(linear::Step step) override { return object_.only_reads(*steps_[step]); }
+  size_t bytes() const override { return bytes_ + object_.bytes(); }
   nlohmann::json state(linear::State number) const { return object_.state(*states_[number]); }
 
  private:
@@ -81,6 +86,7 @@ class ObjectModel final : public linear::Model {
   std::unordered_map<std::string, linear::Step> step_numbers_;
   std::unordered_map<Words, linear::State, WordsHash> state_numbers_;
   std::vector<const Words*> states_;  // by number, within state_numbers_
+  size_t bytes_ = 0;                  // of states_
 };
 
 }  // namespace filibuster::property

@@ -43,6 +43,7 @@ class Register final : public Object {
     if (fits == is_refused(call)) return std::nullopt;
     return fits ? Words{values_.number(call.asked[1])} : from;
   }
+  size_t bytes() const override { return values_.bytes(); }
   Json state(const Words& words) const override { return values_.at(words[0]); }
 
  private:
@@ -66,6 +67,7 @@ class Cells : public Object {
     for (const auto& [key, value] : initial_.items()) out = with(out, number_of(key), value);
     return out;
   }
+  size_t bytes() const override { return values_.bytes(); }
   Json state(const Words& words) const override {
     Json out = Json::object();
     for (size_t i = 0; i < words.size(); i += 2)
