@@ -50,8 +50,7 @@ class Queue final : public Collection {
       return out;
     }
     const bool known = call.outcome == Outcome::kOk;
-    if (from.empty())
-      return known && !call.answered.is_null() ? std::nullopt : std::optional(from);
+    if (from.empty()) return known && !call.answered.is_null() ? std::nullopt : std::optional(from);
     if (known && values().number(call.answered) != from[0]) return std::nullopt;
     out.erase(out.begin());
     return out;
@@ -128,8 +127,14 @@ Result<std::unique_ptr<Object>> make(const Json& initial) {
 
 }  // namespace
 
-Result<std::unique_ptr<Object>> make_queue(const Json& initial) { return make<Queue>(initial); }
-Result<std::unique_ptr<Object>> make_set(const Json& initial) { return make<Set>(initial); }
-Result<std::unique_ptr<Object>> make_list(const Json& initial) { return make<List>(initial); }
+Result<std::unique_ptr<Object>> make_queue(const Json& initial) {
+  return make<Queue>(initial);
+}
+Result<std::unique_ptr<Object>> make_set(const Json& initial) {
+  return make<Set>(initial);
+}
+Result<std::unique_ptr<Object>> make_list(const Json& initial) {
+  return make<List>(initial);
+}
 
 }  // namespace filibuster::property

@@ -54,7 +54,12 @@ const char* end_of_utf8(std::string_view text) {
   const char* const end = at + text.size();
   while (at < end) {
     const auto first = static_cast<unsigned char>(*at);
-    const int size = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    const int size = first < 0x80   ? 1
+                     : first < 0xc2 ? 0
+                     : first < 0xe0 ? 2
+                     : first < 0xf0 ? 3
+                     : first < 0xf5 ? 4
+                                    : 0;
     if (size == 0 || end - at < size) return at;
     for (int i = 1; i < size; ++i) {
       if ((static_cast<unsigned char>(at[i]) & 0xc0) != 0x80) return at;
@@ -201,7 +206,9 @@ Result<History> read_log(std::string_view text) {
   }
   // A text of something else is no history without calls, which would be linearisable.
   if (!has_events)
-    return at_line(1, "expected a history in JSON lines, in EDN or in Jepsen's log; no line is an event of one");
+    return at_line(
+        1,
+        "expected a history in JSON lines, in EDN or in Jepsen's log; no line is an event of one");
   return pairs.take();
 }
 
@@ -214,7 +221,8 @@ Result<History> read_json_lines(std::string_view text) {
     ++line;
     if (row.find_first_not_of(" \t\r") != std::string_view::npos) {
       if (is_too_deep(row))
-        return at_line(line, "expected JSON that is at most " + std::to_string(kDeepestValue) + " deep");
+        return at_line(line,
+                       "expected JSON that is at most " + std::to_string(kDeepestValue) + " deep");
       const Json event = Json::parse(row, nullptr, false);
       if (event.is_discarded()) return at_line(line, "expected JSON");
       if (auto added = pairs.add(event, line); !added) return added.error();
@@ -265,7 +273,8 @@ std::string json_text(const Json& value) {
 
 std::optional<int64_t> whole_number(const Json& value) {
   if (!value.is_number_integer()) return std::nullopt;
-  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX}) return std::nullopt;
+  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX})
+    return std::nullopt;
   return value.get<int64_t>();
 }
 

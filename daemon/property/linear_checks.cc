@@ -22,8 +22,12 @@ std::string number_text(Sum sum) {
   return (tens == 0 ? "" : number_text(tens)) + static_cast<char>('0' + static_cast<int>(sum % 10));
 }
 
-bool is_ok(const Call& call) { return call.outcome == Outcome::kOk; }
-bool may_have_happened(const Call& call) { return call.outcome != Outcome::kFail; }
+bool is_ok(const Call& call) {
+  return call.outcome == Outcome::kOk;
+}
+bool may_have_happened(const Call& call) {
+  return call.outcome != Outcome::kFail;
+}
 
 Result<Problems> unique_ids(const History& history) {
   Problems out;
@@ -68,8 +72,9 @@ Result<Problems> total_queue(const History& history) {
     if (value.taken > 0 && value.puts.empty()) {
       out.push_back({name + " came out, and was never put in", value.takes});
     } else if (value.taken > value.may_put) {
-      out.push_back({name + " came out " + std::to_string(value.taken) + " times, and was put in at most " +
-                         std::to_string(value.may_put) + " times",
+      out.push_back({name + " came out " + std::to_string(value.taken) +
+                         " times, and was put in at most " + std::to_string(value.may_put) +
+                         " times",
                      value.takes});
     } else if (value.taken < value.put) {
       missing += value.put - value.taken;
@@ -79,7 +84,8 @@ Result<Problems> total_queue(const History& history) {
   }
   // A dequeue without an answer may have taken one.
   if (missing > unknown_takes) {
-    lost.text = std::to_string(missing) + " of these were put in and did not come out: " + lost.text;
+    lost.text =
+        std::to_string(missing) + " of these were put in and did not come out: " + lost.text;
     if (unknown_takes > 0)
       lost.text += "; dequeues without an answer explain " + std::to_string(unknown_takes);
     out.push_back(std::move(lost));
@@ -90,8 +96,9 @@ Result<Problems> total_queue(const History& history) {
 Result<Problems> set_full(const History& history) {
   struct Element {
     int line = 0;
-    int64_t begun = linear::kNever;     // its add
-    int64_t there_from = linear::kNever;  // an event behind which it must be there: its add ended, or a read had it
+    int64_t begun = linear::kNever;  // its add
+    int64_t there_from =
+        linear::kNever;  // an event behind which it must be there: its add ended, or a read had it
     int there_line = 0;
   };
   std::map<std::string, Element> values;
@@ -99,7 +106,8 @@ Result<Problems> set_full(const History& history) {
   for (const Call& call : history.calls) {
     if (call.f == "read") {
       if (!is_ok(call)) continue;
-      if (!call.answered.is_array()) return unexpected(call, "an array of all values as its answer");
+      if (!call.answered.is_array())
+        return unexpected(call, "an array of all values as its answer");
       reads.push_back(&call);
     } else if (call.f == "add") {
       if (!may_have_happened(call)) continue;
@@ -123,7 +131,8 @@ Result<Problems> set_full(const History& history) {
     for (const std::string& name : names) {
       const auto value = values.find(name);
       if (value == values.end() || value->second.begun > read->end) {
-        out.push_back({"a read has " + name + ", which was not added before it ended", {read->line}});
+        out.push_back(
+            {"a read has " + name + ", which was not added before it ended", {read->line}});
         continue;
       }
       if (read->end < value->second.there_from) {
@@ -172,7 +181,8 @@ Result<Problems> counter_bounds(const History& history) {
     if (is_ok(call))
       events.push_back({call.end, std::max<int64_t>(amount, 0), std::min<int64_t>(amount, 0)});
   }
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return a.at < b.at; });
   // Sums of what stands before each event; a read takes the lowest that was possible while it ran, and the highest.
   std::vector<Sum> lower{0}, upper{0};
   for (const Event& each : events) {
@@ -222,9 +232,9 @@ Result<Problems> bank_totals(const History& history) {
       total = sum;
       first_line = call.line;
     } else if (sum != *total) {
-      out.push_back({"the balances are " + number_text(sum) + " together, and were " +
-                         number_text(*total),
-                     {first_line, call.line}});
+      out.push_back(
+          {"the balances are " + number_text(sum) + " together, and were " + number_text(*total),
+           {first_line, call.line}});
     }
   }
   return out;

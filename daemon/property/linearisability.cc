@@ -56,7 +56,8 @@ class Checker {
 
   Result<CheckedHistory> run(bool has_keys) {
     divide(has_keys && options_.partition);
-    const size_t threads = std::clamp<size_t>(options_.threads, 1, std::max<size_t>(1, parts_.size()));
+    const size_t threads =
+        std::clamp<size_t>(options_.threads, 1, std::max<size_t>(1, parts_.size()));
     bytes_ = options_.bytes / threads;
     std::vector<std::thread> others;
     for (size_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
@@ -72,7 +73,8 @@ class Checker {
     for (size_t i = 0; i < sifted_.calls.size(); ++i) {
       const std::string key = by_key ? sifted_.calls[i].key : "";
       const auto [part, is_new] = known.emplace(key, parts_.size());
-      if (is_new) parts_.push_back({.key = key, .why = {}, .calls = {}, .initial = {}, .orders = {}});
+      if (is_new)
+        parts_.push_back({.key = key, .why = {}, .calls = {}, .initial = {}, .orders = {}});
       parts_[part->second].calls.push_back(i);
     }
     // What takes longest begins first.
@@ -218,12 +220,15 @@ Result<CheckedHistory> check_history(const History& history, const ObjectMaker& 
 }
 
 std::string call_text(const Call& call) {
-  std::string out = "line " + std::to_string(call.line) + ": process " + call.process + ", " + call.f;
+  std::string out =
+      "line " + std::to_string(call.line) + ": process " + call.process + ", " + call.f;
   if (!call.key.empty()) out += " of " + call.key;
   if (!call.asked.is_null()) out += " " + json_text(call.asked);
   if (call.outcome == Outcome::kInfo) return out + ", whose outcome is not known";
   if (call.outcome == Outcome::kFail) return out + ", which failed";
-  return call.answered.is_null() && !call.asked.is_null() ? out : out + " \u2192 " + json_text(call.answered);
+  return call.answered.is_null() && !call.asked.is_null()
+             ? out
+             : out + " \u2192 " + json_text(call.answered);
 }
 
 }  // namespace filibuster::property

@@ -84,16 +84,15 @@ class Bank final : public Object {
     }
     return {};
   }
-  bool only_reads(const Call& call) const override {
-    return call.f == "read" || is_refused(call);
-  }
+  bool only_reads(const Call& call) const override { return call.f == "read" || is_refused(call); }
   Words initial() override { return initial_; }
   std::optional<Words> next(const Words& from, const Call& call) override {
     if (call.f == "read") {
       if (call.outcome == Outcome::kOk && call.answered != state(from)) return std::nullopt;
       return from;
     }
-    const size_t payer = place_of(text(call.asked["from"])), payee = place_of(text(call.asked["to"]));
+    const size_t payer = place_of(text(call.asked["from"])),
+                 payee = place_of(text(call.asked["to"]));
     const auto amount = call.asked["amount"].get<int64_t>();
     const bool suffices = number_at(from, payer) >= amount;
     if (call.outcome == Outcome::kInfo && !suffices) return from;
@@ -155,10 +154,10 @@ Result<std::unique_ptr<Object>> make_counter(const Json& initial) {
 }
 
 Result<std::unique_ptr<Object>> make_bank(const Json& initial) {
-  const bool whole =
-      initial.is_object() && !initial.empty() &&
-      std::all_of(initial.begin(), initial.end(),
-                  [](const Json& balance) { return whole_number(balance).has_value(); });
+  const bool whole = initial.is_object() && !initial.empty() &&
+                     std::all_of(initial.begin(), initial.end(), [](const Json& balance) {
+                       return whole_number(balance).has_value();
+                     });
   if (!whole)
     return Error{R"(expected the balances before the first call: {"ACCOUNT": NUMBER, ...})"};
   return std::unique_ptr<Object>(std::make_unique<Bank>(initial));

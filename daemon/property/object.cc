@@ -9,38 +9,49 @@
 namespace filibuster::property {
 namespace {
 
-constexpr size_t kEntryBytes = 128;  // of a value or a state beside its content, in tables and on the heap
+constexpr size_t kEntryBytes =
+    128;  // of a value or a state beside its content, in tables and on the heap
 
 struct Kind {
   std::string_view name;
   MakeObject make;
 };
-constexpr Kind kKinds[] = {{"register", make_register}, {"cas-register", make_cas_register},
-                           {"kv", make_kv},             {"multi-register", make_multi_register}, {"queue", make_queue},
-                           {"set", make_set},           {"list", make_list},
-                           {"bank", make_bank},         {"counter", make_counter},
+constexpr Kind kKinds[] = {{"register", make_register},
+                           {"cas-register", make_cas_register},
+                           {"kv", make_kv},
+                           {"multi-register", make_multi_register},
+                           {"queue", make_queue},
+                           {"set", make_set},
+                           {"list", make_list},
+                           {"bank", make_bank},
+                           {"counter", make_counter},
                            {"lock", make_lock}};
 
 }  // namespace
 
-uint32_t Values::number(const nlohmann::json& value) {
+template <typename Value>
+uint32_t Values::number_of(Value&& value) {
   const auto next = static_cast<uint32_t>(values_.size());
   if (value.is_string()) {
-    const auto found = texts_.find(value.get_ref<const std::string&>());
+    const auto found = texts_.find(value.template get_ref<const std::string&>());
     if (found != texts_.end()) return found->second;
-    values_.push_back(value);
-    bytes_ += kEntryBytes + value.get_ref<const std::string&>().size();
+    values_.push_back(std::forward<Value>(value));
     // JSON has its texts on the heap, where they stay.
-    texts_.emplace(values_.back().get_ref<const std::string&>(), next);
+    const auto& text = std::as_const(values_.back()).template get_ref<const std::string&>();
+    texts_.emplace(text, next);
+    bytes_ += kEntryBytes + text.size();
     return next;
   }
   const auto [found, is_new] = others_.emplace(json_text(value), next);
   if (is_new) {
-    values_.push_back(value);
+    values_.push_back(std::forward<Value>(value));
     bytes_ += kEntryBytes + 2 * found->first.size();
   }
   return found->second;
 }
+
+template uint32_t Values::number_of(const nlohmann::json&);
+template uint32_t Values::number_of(nlohmann::json&&);
 
 size_t Values::TextHash::operator()(std::string_view text) const {
   return hash_text(text).lo;
@@ -72,8 +83,7 @@ linear::Step ObjectModel::step_of(const Call& call) {
   const std::string all = call.f + '\n' + call.key + '\n' + json_text(call.asked) + '\n' +
                           (known ? json_text(call.answered) : "") + '\n' +
                           std::to_string(static_cast<int>(call.outcome));
-  const auto [found, is_new] =
-      step_numbers_.emplace(all, static_cast<linear::Step>(steps_.size()));
+  const auto [found, is_new] = step_numbers_.emplace(all, static_cast<linear::Step>(steps_.size()));
   if (is_new) steps_.push_back(&call);
   return found->second;
 }

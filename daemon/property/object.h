@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/linear/history.h"
@@ -20,17 +21,22 @@ namespace filibuster::property {
 // Values by number: equal values have one number.
 class Values {
  public:
-  uint32_t number(const nlohmann::json& value);
+  uint32_t number(const nlohmann::json& value) { return number_of(value); }
+  uint32_t number(nlohmann::json&& value) { return number_of(std::move(value)); }
   const nlohmann::json& at(uint32_t number) const { return values_[number]; }
   size_t bytes() const { return bytes_; }  // about
 
  private:
+  // Kept is a copy, or the value itself.
+  template <typename Value>
+  uint32_t number_of(Value&& value);
   struct TextHash {
     size_t operator()(std::string_view text) const;
   };
 
   std::vector<nlohmann::json> values_;
-  std::unordered_map<std::string_view, uint32_t, TextHash> texts_;  // of values_ that are texts; long ones stand there alone
+  std::unordered_map<std::string_view, uint32_t, TextHash>
+      texts_;  // of values_ that are texts; long ones stand there alone
   std::unordered_map<std::string, uint32_t> others_;  // by the value in JSON
   size_t bytes_ = 0;
 };

@@ -18,8 +18,8 @@ class ProgramObject final : public Object {
   bool only_reads(const Call& call) const override { return program_->only_reads(call.f); }
   Words initial() override { return {states_.number(program_->initial())}; }
   std::optional<Words> next(const Words& from, const Call& call) override {
-    Json question = {{"ask", "step"}, {"state", states_.at(from[0])}, {"f", call.f},
-                     {"value", call.asked}};
+    Json question = {
+        {"ask", "step"}, {"state", states_.at(from[0])}, {"f", call.f}, {"value", call.asked}};
     if (!call.key.empty()) question["key"] = call.key;
     if (call.outcome == Outcome::kOk) question["answer"] = call.answered;
     const auto answer = program_->ask(question);
@@ -61,7 +61,8 @@ Result<Json> ModelProgram::exchange(const std::string& question) {
   auto line = dialogue_.ask(question, kAnswerLimit);
   if (!line) return Error{"the model was asked " + question + ", and " + line.error().message};
   Json answer = Json::parse(line.value(), nullptr, false);
-  const std::string said = "the model answered " + question + " with '" + line.value().substr(0, 500) + "'";
+  const std::string said =
+      "the model answered " + question + " with '" + line.value().substr(0, 500) + "'";
   if (!answer.is_object()) return Error{said + "; expected a JSON object in one line"};
   if (answer.contains("error"))
     return Error{"the model was asked " + question + ", and failed: " +

@@ -9,7 +9,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool is_pair(const Json& value) { return value.is_array() && value.size() == 2; }
+bool is_pair(const Json& value) {
+  return value.is_array() && value.size() == 2;
+}
 
 Error none_of(const Call& call, const std::string& known) {
   return Error{"'" + call.f + "': expected " + known};
@@ -38,8 +40,7 @@ class Register final : public Object {
       return from;
     }
     const bool fits = values_.number(call.asked[0]) == from[0];
-    if (call.outcome == Outcome::kInfo)
-      return fits ? Words{values_.number(call.asked[1])} : from;
+    if (call.outcome == Outcome::kInfo) return fits ? Words{values_.number(call.asked[1])} : from;
     if (fits == is_refused(call)) return std::nullopt;
     return fits ? Words{values_.number(call.asked[1])} : from;
   }
@@ -70,8 +71,7 @@ class Cells : public Object {
   size_t bytes() const override { return values_.bytes(); }
   Json state(const Words& words) const override {
     Json out = Json::object();
-    for (size_t i = 0; i < words.size(); i += 2)
-      out[keys_[words[i]]] = values_.at(words[i + 1]);
+    for (size_t i = 0; i < words.size(); i += 2) out[keys_[words[i]]] = values_.at(words[i + 1]);
     return out;
   }
 
@@ -87,12 +87,12 @@ class Cells : public Object {
     const size_t at = place_of(words, key);
     return at < words.size() && words[at] == key ? values_.at(words[at + 1]) : kNothing;
   }
-  Words with(const Words& words, uint32_t key, const Json& value) {
+  Words with(const Words& words, uint32_t key, Json value) {
     Words out = words;
     const size_t at = place_of(out, key);
     if (at >= out.size() || out[at] != key)
       out.insert(out.begin() + static_cast<std::ptrdiff_t>(at), {key, 0});
-    out[at + 1] = values_.number(value);
+    out[at + 1] = values_.number(std::move(value));
     return out;
   }
   static Words without(const Words& words, uint32_t key) {
@@ -125,8 +125,7 @@ class Kv final : public Cells {
                      [&](const char* each) { return call.f == each; }))
       return none_of(call, "get, read, put, write, append, delete or cas");
     if (call.f == "append" && !call.asked.is_string()) return Error{"append: expected a text"};
-    if (call.f == "cas" && !is_pair(call.asked))
-      return Error{"cas: expected the value [OLD, NEW]"};
+    if (call.f == "cas" && !is_pair(call.asked)) return Error{"cas: expected the value [OLD, NEW]"};
     return {};
   }
   bool only_reads(const Call& call) const override { return call.f == "get" || call.f == "read"; }
@@ -141,9 +140,7 @@ class Kv final : public Cells {
     }
     if (call.f == "delete") return without(from, key);
     if (call.f == "append")
-      return with(from, key,
-                  (before.is_string() ? before.get<std::string>() : "") +
-                      call.asked.get<std::string>());
+      return with(from, key, appended(before, call.asked.get_ref<const std::string&>()));
     if (call.f != "cas") return with(from, key, call.asked);
     const bool fits = before == call.asked[0];
     const bool refused = call.answered == Json(false);
@@ -152,6 +149,15 @@ class Kv final : public Cells {
   }
 
  private:
+  static Json appended(const Json& before, const std::string& more) {
+    std::string out;
+    if (before.is_string()) {
+      const auto& text = before.get_ref<const std::string&>();
+      out.reserve(text.size() + more.size());
+      out = text;
+    }
+    return out += more;
+  }
   static bool is_nothing(const Json& value) {
     return value.is_null() || (value.is_string() && value.get_ref<const std::string&>().empty());
   }
@@ -191,7 +197,8 @@ class MultiRegister final : public Cells {
   static bool is_read(const Json& part) { return part[0] == "read"; }
   static bool is_transaction(const Json& value) {
     return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& part) {
-             return part.is_array() && part.size() == 3 && (part[0] == "read" || part[0] == "write");
+             return part.is_array() && part.size() == 3 &&
+                    (part[0] == "read" || part[0] == "write");
            });
   }
 };
@@ -213,7 +220,9 @@ Result<std::unique_ptr<Object>> make_cas_register(const Json& initial) {
   return std::unique_ptr<Object>(std::make_unique<Register>(initial, true));
 }
 
-Result<std::unique_ptr<Object>> make_kv(const Json& initial) { return make_cells(false, initial); }
+Result<std::unique_ptr<Object>> make_kv(const Json& initial) {
+  return make_cells(false, initial);
+}
 
 Result<std::unique_ptr<Object>> make_multi_register(const Json& initial) {
   return make_cells(true, initial);

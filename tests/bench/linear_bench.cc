@@ -1,8 +1,9 @@
 // linear_bench etcd|kv|kv-one-object FILE...
 // Checks files as tests/bench/porcupine/main.go does, in one process: etcd are logs of Jepsen on a register with compare-and-set, kv are
-// values by key, each key alone or all as one object. Prints {"linearisable": N, "not": N, "read_ms": MS, "check_ms": MS}.
+// values by key, each key alone or all as one object. Prints {"linearisable": N, "not": N, "read_ms": MS, "check_ms": MS, "kib": N}.
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -19,6 +20,15 @@ using Clock = std::chrono::steady_clock;
 
 double milliseconds(Clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
+}
+
+// The most that this program had, without what its parent had before it. In KiB.
+long most_memory() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtol(line.c_str() + 6, nullptr, 10);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -55,7 +65,8 @@ int main(int argc, char** argv) {
     }
     ++(checked->verdict == linear::Verdict::kLinearisable ? linearisable : no);
   }
-  std::printf("{\"linearisable\": %d, \"not\": %d, \"read_ms\": %.3f, \"check_ms\": %.3f}\n", linearisable, no,
-              milliseconds(reading), milliseconds(checking));
+  std::printf(
+      "{\"linearisable\": %d, \"not\": %d, \"read_ms\": %.3f, \"check_ms\": %.3f, \"kib\": %ld}\n",
+      linearisable, no, milliseconds(reading), milliseconds(checking), most_memory());
   return 0;
 }

@@ -35,7 +35,7 @@ def visit(argv):
         out.seek(0)
         said = json.loads(out.read())
     return {"whole": 1000 * whole, "within": said["check_ms"], "processor": 1000 * (used.ru_utime + used.ru_stime),
-            "memory": used.ru_maxrss / 1024, "verdicts": (said["linearisable"], said["not"])}
+            "memory": said["kib"] / 1024, "verdicts": (said["linearisable"], said["not"])}
 
 
 def build_porcupine(porcupine, build):

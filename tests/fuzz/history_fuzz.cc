@@ -73,7 +73,8 @@ std::optional<Verdict> verdict_of(const History& history, std::string_view model
   if (history_text(results).empty()) std::abort();
   (void)json_text(history_json(results));
   for (const CheckedPart& part : results.checked.parts) {
-    if (part.verdict == Verdict::kNot && (part.orders.empty() || !part.orders.front().stuck)) std::abort();
+    if (part.verdict == Verdict::kNot && (part.orders.empty() || !part.orders.front().stuck))
+      std::abort();
   }
   return verdict == Verdict::kUnknown ? std::nullopt : std::optional(verdict);
 }

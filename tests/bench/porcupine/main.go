@@ -3,7 +3,7 @@
 //	porcupine etcd|kv|kv-one-object FILE...
 //
 // etcd: logs of Jepsen on a register with compare-and-set; kv: values by key in EDN, each key alone, or all as one
-// object. Prints {"linearisable": N, "not": N, "read_ms": MS, "check_ms": MS}.
+// object. Prints {"linearisable": N, "not": N, "read_ms": MS, "check_ms": MS, "kib": N}.
 package main
 
 import (
@@ -218,6 +218,18 @@ var allKeys = porcupine.Model{
 	},
 }
 
+// The most that this program had, in KiB.
+func mostMemory() int {
+	text, _ := os.ReadFile("/proc/self/status")
+	for _, each := range strings.Split(string(text), "\n") {
+		if fields := strings.Fields(each); len(fields) > 1 && fields[0] == "VmHWM:" {
+			out, _ := strconv.Atoi(fields[1])
+			return out
+		}
+	}
+	return 0
+}
+
 func main() {
 	if len(os.Args) < 3 {
 		fmt.Fprintln(os.Stderr, "porcupine etcd|kv|kv-one-object FILE...")
@@ -242,5 +254,5 @@ func main() {
 	}
 	json.NewEncoder(os.Stdout).Encode(map[string]interface{}{
 		"linearisable": verdicts[true], "not": verdicts[false],
-		"read_ms": reading.Seconds() * 1000, "check_ms": checking.Seconds() * 1000})
+		"read_ms": reading.Seconds() * 1000, "check_ms": checking.Seconds() * 1000, "kib": mostMemory()})
 }

@@ -15,14 +15,15 @@ using Json = nlohmann::json;
 // A text of the history in the format that it stands in.
 std::string text_of(const Json& events) {
   std::string out;
-  for (const Json& each : events) out += (each.is_string() ? each.get<std::string>() : each.dump()) + "\n";
+  for (const Json& each : events)
+    out += (each.is_string() ? each.get<std::string>() : each.dump()) + "\n";
   return out;
 }
 
 std::string verdict_of(const History& history, const std::string& model, const Json& initial,
                        const CheckOptions& options) {
-  const auto checked =
-      check_history(history, [&] { return make_object(model, initial); }, options);
+  const auto checked = check_history(
+      history, [&] { return make_object(model, initial); }, options);
   if (!checked) return checked.error().message;
   switch (checked->verdict) {
     case linear::Verdict::kLinearisable:
