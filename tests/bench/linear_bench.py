@@ -56,7 +56,7 @@ def measure(what, kind, files, rounds, ours, theirs):
     variants = {"ours": ours, "control": ours, **({"Porcupine": theirs} if theirs else {})}
     found = stats.interleaved(list(variants), rounds, lambda name: visit([str(variants[name]), kind, *map(str, files)]))
     verdicts = {each["verdicts"] for visits in found.values() for each in visits}
-    few = "" if rounds >= stats.MINIMUM_ROUNDS else " (few, since each takes long)"
+    few = "" if rounds >= stats.MINIMUM_ROUNDS else " (too few for a verdict on time)"
     print(f"{what}: {len(files)} files, {rounds} rounds{few}", flush=True)
     for measured, unit in UNITS.items():
         times = {name: [each[measured] for each in visits] for name, visits in found.items()}

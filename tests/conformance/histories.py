@@ -73,7 +73,7 @@ def compare(name, cases):
             print(f"  {path.name} ({' '.join(options)}): expected {verdict_of(expected)}, found {verdict}")
     for path, expected, _ in cases:
         if expected is None:
-            print(f"  {path.name} was not checked: {name} says no verdict of it")
+            print(f"  {path.name} was not checked: nothing says its verdict")
     print(f"{name}: {len(known)} verdicts ({counts[True]} linearisable, {counts[False]} not): {f'{bad} differ' if bad else 'the same'}", flush=True)
     return bad
 
