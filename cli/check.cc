@@ -115,7 +115,8 @@ std::optional<Failure> search(const CheckVerbOptions& options, const nlohmann::j
   property::ObjectMaker make = [&] { return property::make_object(options.model, initial); };
   if (is_command(options.model)) {
     if (!initial.is_null())
-      return Failure{kUsage, "--initial: a program says itself how it begins; expected a built-in model"};
+      return Failure{kUsage,
+                     "--initial: a program says itself how it begins; expected a built-in model"};
     auto started = start_program(options.model, log);
     if (!started) return Failure{kUsage, "--model: " + started.error().message};
     program = std::move(started).value();
@@ -199,8 +200,9 @@ int check(const CheckVerbOptions& options) {
 
 Work declare_check(CLI::App& app) {
   auto options = std::make_shared<CheckVerbOptions>();
-  app.add_option("HISTORY", options->file,
-                 "a history in JSON lines, EDN (Jepsen, Knossos, Porcupine) or as Jepsen's log; '-' is standard input")
+  app.add_option(
+         "HISTORY", options->file,
+         "a history in JSON lines, EDN (Jepsen, Knossos, Porcupine) or as Jepsen's log; '-' is standard input")
       ->required();
   app.add_option(
          "--model", options->model,

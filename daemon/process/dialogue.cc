@@ -85,7 +85,8 @@ Result<void> Dialogue::write(std::string_view text, Clock::time_point end, int w
     if (size > 0) {
       text.remove_prefix(static_cast<size_t>(size));
     } else if (size < 0 && errno == EAGAIN) {
-      if (!wait_until(to_, POLLOUT, end, wake_fd)) return failed("it did not read the question in time");
+      if (!wait_until(to_, POLLOUT, end, wake_fd))
+        return failed("it did not read the question in time");
     } else if (size < 0 && errno != EINTR) {
       process_.wait(kToEnd);  // so that how it ended can be said
       return failed("it ended before it was asked");

@@ -11,6 +11,7 @@ using linear::Verdict;
 
 constexpr size_t kShownSteps = 10;     // of an order, its last ones
 constexpr size_t kShownProblems = 20;  // of a check in one pass
+constexpr size_t kShownLines = 10;     // of a problem
 constexpr size_t kShownState = 200;    // bytes of a state in a line
 
 const char* verdict_name(Verdict verdict) {
@@ -62,8 +63,8 @@ std::string why_not(const History& history, const CheckedPart& part) {
   const size_t first = order.calls.size() > kShownSteps ? order.calls.size() - kShownSteps : 0;
   if (first > 0) out += "    ... " + counted(first, "call") + " before\n";
   for (size_t i = first; i < order.calls.size(); ++i)
-    out += "    " + call_text(history.calls[order.calls[i]]) + "  (behind it: " +
-           short_text(order.states[i]) + ")\n";
+    out += "    " + call_text(history.calls[order.calls[i]]) +
+           "  (behind it: " + short_text(order.states[i]) + ")\n";
   return out;
 }
 
@@ -91,9 +92,9 @@ Ordered history_json(const HistoryResults& results) {
   for (const CheckedPart& part : results.checked.parts) parts.push_back(part_json(part));
   for (const Problem& each : results.problems)
     problems.push_back({{"text", each.text}, {"lines", each.lines}});
-  const char* const verdict =
-      results.in_one_pass ? (results.problems.empty() ? "no problem" : "problems")
-                          : verdict_name(results.verdict());
+  const char* const verdict = results.in_one_pass
+                                  ? (results.problems.empty() ? "no problem" : "problems")
+                                  : verdict_name(results.verdict());
   return {{"history",
            {{"file", results.file},
             {"model", results.model},
@@ -111,19 +112,19 @@ std::string history_text(const HistoryResults& results) {
   const History& history = *results.history;
   std::set<std::string> processes;
   for (const Call& call : history.calls) processes.insert(call.process);
-  const std::string of_what = " (" + counted(history.calls.size(), "call") + " of " +
-                              std::to_string(processes.size()) +
-                              (processes.size() == 1 ? " process" : " processes") + ", " +
-                              results.model + ")";
+  const std::string of_what =
+      " (" + counted(history.calls.size(), "call") + " of " + std::to_string(processes.size()) +
+      (processes.size() == 1 ? " process" : " processes") + ", " + results.model + ")";
   std::string out = results.file + ": ";
   if (results.in_one_pass) {
-    if (results.problems.empty())
-      return out + "no problem" + of_what + "\n";
+    if (results.problems.empty()) return out + "no problem" + of_what + "\n";
     out += counted(results.problems.size(), "problem") + of_what + "\n";
     for (size_t i = 0; i < results.problems.size() && i < kShownProblems; ++i) {
-      out += "  line";
-      for (const int line : results.problems[i].lines) out += " " + std::to_string(line);
-      out += ": " + results.problems[i].text + "\n";
+      const std::vector<int>& lines = results.problems[i].lines;
+      out += lines.size() == 1 ? "  line " : "  lines ";
+      for (size_t k = 0; k < lines.size() && k < kShownLines; ++k)
+        out += (k == 0 ? "" : ", ") + std::to_string(lines[k]);
+      out += (lines.size() > kShownLines ? ", ...: " : ": ") + results.problems[i].text + "\n";
     }
     if (results.problems.size() > kShownProblems)
       out += "  ... and " + std::to_string(results.problems.size() - kShownProblems) +

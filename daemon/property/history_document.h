@@ -15,7 +15,8 @@ struct HistoryResults {
   std::string file, model;
   const History* history = nullptr;
   CheckedHistory checked;
-  bool in_one_pass = false;  // linear_checks.h was asked: `problems` are the result, and `checked` is empty
+  bool in_one_pass =
+      false;  // linear_checks.h was asked: `problems` are the result, and `checked` is empty
   std::vector<Problem> problems;
 
   linear::Verdict verdict() const;

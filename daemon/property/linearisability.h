@@ -30,7 +30,8 @@ struct CheckOptions {
 struct Order {
   std::vector<size_t> calls;           // numbers in History::calls
   std::vector<nlohmann::json> states;  // behind each of them
-  std::optional<size_t> stuck;         // the call that had to come next, and cannot; nullopt: the order is whole
+  std::optional<size_t>
+      stuck;  // the call that had to come next, and cannot; nullopt: the order is whole
 };
 
 // The calls of one object.
@@ -47,9 +48,10 @@ struct CheckedPart {
 
 struct CheckedHistory {
   linear::Verdict verdict = linear::Verdict::kUnknown;
-  std::string why;                 // of kUnknown
-  std::vector<CheckedPart> parts;  // in the order of their first calls; without those that were not begun
-  size_t not_begun = 0;            // parts: another one is not linearisable
+  std::string why;  // of kUnknown
+  std::vector<CheckedPart>
+      parts;             // in the order of their first calls; without those that were not begun
+  size_t not_begun = 0;  // parts: another one is not linearisable
   uint64_t visited = 0;
 };
 

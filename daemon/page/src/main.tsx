@@ -6,10 +6,12 @@ import { counted, oneLine } from "./parts";
 import { noFilter, type Filter } from "./groups";
 import { follow } from "./live";
 import { change, current, go, readAddress, subscribe, take, takeExecutions, views, type State } from "./store";
-import { keepTheme, showTheme, themeNow, themes, type Theme } from "./theme";
+import { showTheme, themeNow } from "./theme";
 import { chosen, Findings, shownGroups, type Shown } from "./views/findings";
 import { Map_ } from "./views/map";
 import { Matrix } from "./views/matrix";
+import { isHistory } from "./history/data";
+import { showHistory } from "./history/page";
 import { isPrincipled } from "./principled/data";
 import { showPrincipled } from "./principled/page";
 import { ExecutionsView } from "./views/executions";
@@ -18,6 +20,7 @@ import { Headline } from "./views/headline";
 import { LiveLine } from "./views/live";
 import { CoverageView } from "./views/coverage";
 import { LintsView, NotesView } from "./views/rest";
+import { ThemeSwitch } from "./views/theme";
 
 const keys = [
   ["j, k", "next and previous set of faults"],
@@ -132,19 +135,6 @@ function Counts({ summary, shown }: { summary: Summary; shown: number }) {
   );
 }
 
-function ThemeSwitch() {
-  const [theme, change] = useState(themeNow());
-  const choose = (value: string) => {
-    keepTheme(value as Theme);
-    change(value as Theme);
-  };
-  return (
-    <label class="theme">theme
-      <select value={theme} onChange={(event) => choose(event.currentTarget.value)}>{themes.map((one) => <option value={one}>{one}</option>)}</select>
-    </label>
-  );
-}
-
 function Bar({ state, search, shown }: { state: State; search: { current: HTMLInputElement | null }; shown: Shown[] }) {
   const { tests } = state.summary!;
   const [folded, setFolded] = useState(true); // on a narrow screen
@@ -188,6 +178,7 @@ function start() {
   try {
     const data: unknown = JSON.parse(text);
     if (isPrincipled(data)) return showPrincipled(data);
+    if (isHistory(data)) return showHistory(data);
     const summary = data as Summary | null;
     // A page without data comes from a daemon.
     if (summary) take(summary);

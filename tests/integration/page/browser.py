@@ -45,6 +45,29 @@ def make(path, executions, rpcs, findings, *more):
     return path
 
 
+def history_page(path, document):
+    """The page of a history, as `check` writes it."""
+    json_path = path.with_suffix(".json")
+    json_path.write_text(json.dumps({"history": document}))
+    subprocess.run([str(BUILD / "tests/page_maker"), str(BUILD / "lib/libfilibuster.so"), str(path), "history", str(json_path)], check=True, timeout=60)
+    return path
+
+
+# How wide the page is, and what a reader cannot reach: it is beyond the right edge, and nothing around it scrolls or
+# ends with an ellipsis.
+OFF = """await page.evaluate(() => {
+    const kept = (element) => {
+      for (let at = element; at; at = at.parentElement) {
+        const style = getComputedStyle(at);
+        if (["auto", "scroll"].includes(style.overflowX) || style.textOverflow === "ellipsis" || style.webkitLineClamp !== "none" || at.classList.contains("hidden")) return true;
+      }
+      return false;
+    };
+    const off = [...document.querySelectorAll("#page *")].filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5 && !kept(element));
+    return [document.scrollingElement.scrollWidth, innerWidth, off.map((element) => element.outerHTML.slice(0, 120))];
+  });"""
+
+
 def part_of(path, part):
     """Where a part of the data stands in the page."""
     text = path.read_text()

@@ -1,15 +1,18 @@
 // Writes a report.html of made-up executions, for the tests of the page and for `make page-bench`:
 //
 //   page_maker LIBRARY OUTPUT EXECUTIONS RPCS FINDINGS [hostile | mesh]
+//   page_maker LIBRARY OUTPUT history FILE
 //
 // A gateway calls RPCS services, one after the other. Findings are pairs of faults at two of them, or
 // single ones. With `hostile`, names and texts try to leave the places where they stand. With `mesh`,
 // 30 services call each other in a tree with shortcuts, a cycle and a call to oneself; RPCS is ignored.
+// With `history`, the page shows the document in FILE, as that of `check` does.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/page/data.h"
@@ -242,13 +245,28 @@ SessionReport made(const Shape& shape) {
   return report;
 }
 
+int finish(const Result<void>& written) {
+  if (written.ok()) return 0;
+  std::fprintf(stderr, "%s\n", written.error().message.c_str());
+  return 3;
+}
+
 int make_page(int argc, char** argv) {
-  if (argc < 6) return 2;
+  const bool history = argc == 5 && std::string_view(argv[3]) == "history";
+  if (argc < 6 && !history) return 2;
   const auto number = [&](int i) { return static_cast<uint32_t>(std::atoi(argv[i])); };
   const auto page = PageTemplate::load(argv[1]);
   if (!page) {
     std::fprintf(stderr, "%s\n", page.error().message.c_str());
     return 3;
+  }
+  if (history) {
+    const auto document = read_file(argv[4]);
+    if (!document.ok()) {
+      std::fprintf(stderr, "%s\n", document.error().message.c_str());
+      return 3;
+    }
+    return finish(write_file(argv[2], page->page_of(document.value(), "a history")));
   }
   const std::string kind = argc > 6 ? argv[6] : "";
   Shape shape{number(3), number(4), number(5), kind == "hostile", {}};
@@ -257,10 +275,7 @@ int make_page(int argc, char** argv) {
     shape.rpcs = static_cast<uint32_t>(shape.mesh.size());
   }
   const SessionReport report = made(shape);
-  const auto written = write_file(argv[2], page->page(page_data(report, {}), report));
-  if (written.ok()) return 0;
-  std::fprintf(stderr, "%s\n", written.error().message.c_str());
-  return 3;
+  return finish(write_file(argv[2], page->page(page_data(report, {}), report)));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from browser import MODULES, changed, data, look, make, skip_without_a_page
+from browser import MODULES, OFF, changed, data, look, make, skip_without_a_page
 from conftest import BUILD, REPOSITORY
 import pairs
 
@@ -329,21 +329,6 @@ def test_the_theme_is_switched_and_kept_where_that_is_possible(mesh, stored):
     assert out["system"] == out["light"] != out["dark"] == out["darkSystem"]
     assert out["again"] == (out["light"] if stored else out["dark"]) and out["chosen"] == ("light" if stored else "system")
     assert seen.errors == []
-
-
-# How wide the page is, and what a reader cannot reach: it is beyond the right edge, and nothing around it scrolls or
-# ends with an ellipsis.
-OFF = """await page.evaluate(() => {
-    const kept = (element) => {
-      for (let at = element; at; at = at.parentElement) {
-        const style = getComputedStyle(at);
-        if (["auto", "scroll"].includes(style.overflowX) || style.textOverflow === "ellipsis" || style.webkitLineClamp !== "none" || at.classList.contains("hidden")) return true;
-      }
-      return false;
-    };
-    const off = [...document.querySelectorAll("#page *")].filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5 && !kept(element));
-    return [document.scrollingElement.scrollWidth, innerWidth, off.map((element) => element.outerHTML.slice(0, 120))];
-  });"""
 
 
 def failed_anyway(summary):
