@@ -296,7 +296,7 @@ test: test-deps  ## install what is missing, build, run the tests: every behavio
 	@$(MAKE) --no-print-directory run-tests
 .PHONY: test-all
 test-all: test-deps  ## the same with the whole products of cases, and what is long or busy (hours)
-	@$(MAKE) --no-print-directory $(SUBJOBS) all run-unit corpus test-programs
+	@$(MAKE) --no-print-directory $(SUBJOBS) all run-unit corpus test-programs WHOLE=--whole
 	@$(MAKE) --no-print-directory run-tests WHOLE=--whole
 
 .PHONY: unit-tests run-tests test-native
@@ -415,7 +415,7 @@ test-programs: $(CLOUDS)/installed
 corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $(BUILD)/corpus/mailchimp/UnitTests.class $(addprefix $(PURCHASE)/,gateway order pricing) $(CACHE_ASIDE)/hiredis $(CACHE_ASIDE)/installed $(JOB_QUEUE)/web $(addprefix $(LEDGER)/,accounts teller)  ## build the example applications that need it
 
 # --- the rest ---------------------------------------------------------------------------------
-TEST_SRC  := $(UNIT_SRC) tests/bench/search_bench.cc tests/bench/coverage_bench.cc tests/reproduce/netflix_search.cc
+TEST_SRC  := $(UNIT_SRC) tests/bench/search_bench.cc tests/bench/coverage_bench.cc tests/bench/linear_bench.cc tests/reproduce/netflix_search.cc
 COMPILED  := $(patsubst %.cc,$(BUILD)/obj/%.o,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc daemon/proxy/main.cc $(ANALYSIS_SRC) $(CLI_SRC) cli/main.cc $(BPF_SRC) $(TEST_SRC)) \
              $(FUZZ_NAMES:%=$(BUILD)/fuzz/obj/tests/fuzz/%_fuzz.o)
 $(eval $(call write_list,compiled,$(COMPILED)))

@@ -11,6 +11,9 @@ $(BUILD)/tests/search_bench: $(call objects,tests/bench/search_bench.cc) $(BUILD
 $(BUILD)/tests/coverage_bench: $(call objects,tests/bench/coverage_bench.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(DAEMON_LIBS)
+$(BUILD)/tests/linear_bench: $(call objects,tests/bench/linear_bench.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $^ -lpthread
 # The preload's objects, hidden: nothing is interposed.
 $(BUILD)/tests/libindex_bench.so: $(BUILD)/obj/index_bench.o $(PRELOAD_OBJ)
 	@mkdir -p $(@D)
@@ -31,7 +34,7 @@ BENCH_PACKAGES := mitmproxy
 bench-deps:
 	$(call install_missing,$(BENCH_PACKAGES))
 bench: test-deps bench-deps  ## every figure as a ratio, with its control (about 30 minutes)
-	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/coverage_bench $(BUILD)/tests/grpc_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
+	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/coverage_bench $(BUILD)/tests/linear_bench $(BUILD)/tests/grpc_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
 	@$(MAKE) --no-print-directory bench-run
 # A bound that is missed is printed and does not keep the others from being measured. (The exit code of a
 # trace is not asked: it also tells of ports that are new in each round.)
@@ -83,6 +86,8 @@ bench-run:
 	  $(PYTHON) tests/bench/suite_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed suite"; \
 	echo "== an execution of principled testing with a stub beside one with a service, and calls to a stub"; \
 	  $(PYTHON) tests/bench/principled_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed principled"; \
+	echo "== checking histories, beside Porcupine where PORCUPINE=DIR names a copy of it"; \
+	  $(PYTHON) tests/bench/linear_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) $(if $(PORCUPINE),--porcupine "$(abspath $(PORCUPINE))") || failed="$$failed linear"; \
 	if [ -n "$$failed" ]; then echo "bounds missed:$$failed"; exit 1; fi
 
 # What forking the test saves. Apart from `bench`, since it explores for half an hour.

@@ -1,11 +1,15 @@
 # The suites of other projects, with the library and without it. Included by the Makefile.
 CONFORMANCE_PACKAGES := libpython3.11-testsuite libevent-dev libssl-dev cmake dpkg-dev zlib1g-dev
 CONFORMANCE := $(BUILD)/conformance
-.PHONY: conformance
+.PHONY: conformance conformance-histories
 conformance: test-deps  ## the suites of CPython (ssl, asyncio, http) and libevent end in the same way in a session as without it (20 minutes)
 	$(call install_missing,$(CONFORMANCE_PACKAGES))
 	@$(MAKE) --no-print-directory $(SUBJOBS) all $(CONFORMANCE)/libevent/build/bin/regress
 	BUILD=$(BUILD) $(PYTHON) tests/conformance/conformance.py $(SUITES)
+	@$(MAKE) --no-print-directory conformance-histories
+# Their data stay where the user has them: PORCUPINE and KNOSSOS are folders.
+conformance-histories: $(BUILD)/bin/filibuster  ## the histories of Porcupine (PORCUPINE=DIR) and Knossos (KNOSSOS=DIR) have the verdicts that these give them
+	BUILD=$(BUILD) $(PYTHON) tests/conformance/histories.py $(if $(PORCUPINE),--porcupine "$(abspath $(PORCUPINE))") $(if $(KNOSSOS),--knossos "$(abspath $(KNOSSOS))")
 # The source package of the version that is installed, by lists of sources of our own. The system's lists stay as they are.
 $(CONFORMANCE)/sources:
 	@mkdir -p $@

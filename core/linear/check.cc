@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/linear/asked.h"
 #include "core/linear/visited.h"
 
 namespace filibuster::linear {
@@ -49,6 +50,7 @@ class Search {
         bounds_(bounds),
         place_(operations.size(), kNone),
         equal_before_(operations.size(), kNone),
+        only_reads_(operations.size()),
         taken_known_(operations.size()),
         taken_unknown_(operations.size()) {
     link();
@@ -116,6 +118,7 @@ class Search {
       }
       const Operation& operation = operations_[event.operation];
       place_[event.operation] = operation.is_unknown() ? unknown++ : known++;
+      only_reads_[event.operation] = !operation.is_unknown() && model_.only_reads(operation.step);
       if (!operation.is_unknown()) continue;
       const auto [last, is_first] = last_of_step.emplace(operation.step, event.operation);
       if (!is_first) equal_before_[event.operation] = std::exchange(last->second, event.operation);
@@ -126,9 +129,7 @@ class Search {
   bool is_call(uint32_t entry) const { return !is_end_[entry]; }
 
   std::optional<State> next_state(Step step) {
-    const auto [found, is_new] = asked_.emplace(uint64_t{state_} << 32 | step, std::nullopt);
-    if (is_new) found->second = model_.next(state_, step);
-    return found->second;
+    return asked_.answer(state_, step, [&] { return model_.next(state_, step); });
   }
 
   // Where the scan of a set begins that was just reached: behind the steps that only read, which are taken at once.
@@ -136,8 +137,7 @@ class Search {
     for (uint32_t entry = next_[kHead]; entry != kHead && is_call(entry);) {
       const Operation& operation = operations_[of_entry_[entry]];
       const uint32_t after = next_[entry];
-      if (!operation.is_unknown() && model_.only_reads(operation.step) &&
-          next_state(operation.step)) {
+      if (only_reads_[of_entry_[entry]] && next_state(operation.step)) {
         // An end that stood in the way may be gone now.
         const bool ends_here = after == end_entry_[of_entry_[entry]];
         take(entry, state_, true);
@@ -247,7 +247,8 @@ class Search {
   }
 
   bool is_over() {
-    if (visited_.bytes() > bounds_.bytes) result_.why = "the bound of memory was reached";
+    if (visited_.bytes() + asked_.bytes() + model_.bytes() > bounds_.bytes)
+      result_.why = "the bound of memory was reached";
     if (bounds_.stop && bounds_.stop()) result_.why = "the time was over";
     return !result_.why.empty();
   }
@@ -271,6 +272,7 @@ class Search {
   std::vector<uint32_t> end_entry_;      // of an operation; kNone: it has none
   std::vector<uint32_t> place_;         // of an operation among the known ones, or among the others
   std::vector<uint32_t> equal_before_;  // of an unknown one: the one before it with the same step
+  std::vector<bool> only_reads_;        // of an operation that is known
   Bits taken_known_, taken_unknown_;
   std::vector<Taken> taken_;
   size_t same_as_longest_ =
@@ -278,7 +280,7 @@ class Search {
   State state_ = 0;
   uint32_t left_ = 0;  // known ones that are not taken
   Visited visited_;
-  std::unordered_map<uint64_t, std::optional<State>> asked_;
+  Asked asked_;
   std::vector<uint64_t> words_;
   uint64_t steps_ = 0;
   Result result_;

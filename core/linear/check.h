@@ -30,7 +30,7 @@ enum class Verdict : uint8_t { kLinearisable, kNot, kUnknown };
 inline constexpr size_t kMostOthers = 7;
 
 struct Bounds {
-  size_t bytes = size_t{2} << 30;        // of visited sets
+  size_t bytes = size_t{2} << 30;        // of visited sets, and of the states that the model keeps
   std::function<bool()> stop = nullptr;  // is asked now and then; true ends the search
 };
 

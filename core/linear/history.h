@@ -1,6 +1,7 @@
 // A history of operations that several clients made on one object, as the checker wants it (check.h). Reading one: daemon/property/.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -35,6 +36,8 @@ class Model {
   // Does the step leave every state as it is, in which it can happen? False where that is not known. A write of the value that is there
   // does not: elsewhere it changes the state.
   virtual bool only_reads(Step) { return false; }
+  // About what it keeps of states, which counts for the bound of memory.
+  virtual size_t bytes() const { return 0; }
 };
 
 }  // namespace filibuster::linear

@@ -12,6 +12,7 @@ class Collection : public Object {
  public:
   explicit Collection(const Json& initial) : initial_(initial) {}
   Words initial() override { return initial_.is_array() ? numbers(initial_) : Words(); }
+  size_t bytes() const override { return values_.bytes(); }
   Json state(const Words& words) const override {
     Json out = Json::array();
     for (const uint32_t word : words) out.push_back(values_.at(word));

@@ -1,14 +1,15 @@
 #include "daemon/property/edn.h"
 
+#include <algorithm>
 #include <charconv>
+
+#include "daemon/property/history.h"
 
 namespace filibuster::property {
 namespace {
 
 using Json = nlohmann::json;
 using Value = std::optional<Json>;
-
-constexpr int kDeepest = 64;  // collections in each other
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ',' || c == '\f';
@@ -23,8 +24,8 @@ class Reader {
   explicit Reader(std::string_view* text) : text_(*text) {}
 
   Result<Value> value(int depth) {
-    if (depth > kDeepest)
-      return Error{"collections that are " + std::to_string(kDeepest) + " deep"};
+    if (depth > kDeepestValue)
+      return Error{"collections that are " + std::to_string(kDeepestValue) + " deep"};
     while (true) {
       skip_blanks();
       if (text_.empty()) return Value();
@@ -49,6 +50,7 @@ class Reader {
         return Error{std::string("a value, and not '") + text_.front() + "'"};
       case '#':
         if (text_.starts_with("#{")) return sequence(2, '}', depth);
+        if (text_.starts_with("##")) return word();  // ##Inf, ##NaN
         return tagged(depth);
       default:
         return word();
@@ -98,7 +100,7 @@ class Reader {
         key = std::move(item);
         return;
       }
-      out[key->is_string() ? key->get<std::string>() : key->dump()] = std::move(item);
+      out[key->is_string() ? key->get<std::string>() : json_text(*key)] = std::move(item);
       key.reset();
     });
     if (!read) return read.error();
@@ -127,13 +129,7 @@ class Reader {
       c = text_.front();
       text_.remove_prefix(1);
       if (c == 'u') {
-        unsigned code = 0;
-        const size_t size = std::min<size_t>(text_.size(), 4);
-        const auto [rest, failed] = std::from_chars(text_.data(), text_.data() + size, code, 16);
-        if (failed != std::errc() || rest != text_.data() + 4)
-          return Error{"four digits behind \\u"};
-        text_.remove_prefix(4);
-        append_utf8(code, &out);
+        if (auto added = add_code(&out); !added) return added.error();
         continue;
       }
       out += c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
@@ -142,6 +138,30 @@ class Reader {
     text_.remove_prefix(1);
     return Value(std::move(out));
   }
+  // What stands behind \u; a character beyond U+FFFF is a pair of these.
+  Result<void> add_code(std::string* out) {
+    const std::optional<unsigned> code = four_digits();
+    if (!code) return Error{"four digits behind \\u"};
+    if (*code < 0xd800 || *code > 0xdfff) {
+      append_utf8(*code, out);
+      return {};
+    }
+    const bool is_first = *code < 0xdc00 && text_.starts_with("\\u");
+    if (is_first) text_.remove_prefix(2);
+    const std::optional<unsigned> second = is_first ? four_digits() : std::nullopt;
+    if (!second || *second < 0xdc00 || *second > 0xdfff)
+      return Error{"both halves of a character that is written as two \\u"};
+    append_utf8(0x10000 + ((*code & 0x3ff) << 10) + (*second & 0x3ff), out);
+    return {};
+  }
+  std::optional<unsigned> four_digits() {
+    unsigned code = 0;
+    const size_t size = std::min<size_t>(text_.size(), 4);
+    const auto [rest, failed] = std::from_chars(text_.data(), text_.data() + size, code, 16);
+    if (failed != std::errc() || rest != text_.data() + 4) return std::nullopt;
+    text_.remove_prefix(4);
+    return code;
+  }
   static void append_utf8(unsigned code, std::string* out) {
     if (code < 0x80) {
       *out += static_cast<char>(code);
@@ -149,7 +169,12 @@ class Reader {
       *out += static_cast<char>(0xc0 | code >> 6);
       *out += static_cast<char>(0x80 | (code & 0x3f));
     } else {
-      *out += static_cast<char>(0xe0 | code >> 12);
+      if (code < 0x10000) {
+        *out += static_cast<char>(0xe0 | code >> 12);
+      } else {
+        *out += static_cast<char>(0xf0 | code >> 18);
+        *out += static_cast<char>(0x80 | (code >> 12 & 0x3f));
+      }
       *out += static_cast<char>(0x80 | (code >> 6 & 0x3f));
       *out += static_cast<char>(0x80 | (code & 0x3f));
     }

@@ -12,6 +12,9 @@
 
 namespace filibuster::property {
 
+// Collections in each other that a history may have, in JSON too: what reads, compares and writes values calls itself for each.
+inline constexpr int kDeepestValue = 64;
+
 // Reads the next value from `*text` on, behind blanks and comments, and moves `*text` behind it. Where there is none, an empty optional.
 // Error: what was expected, without a place: it is where `*text` begins then.
 Result<std::optional<nlohmann::json>> read_edn(std::string_view* text);

@@ -14,8 +14,64 @@ Error at_line(int line, const std::string& what) {
   return Error{std::to_string(line) + ": " + what};
 }
 
-int line_of(std::string_view whole, const char* place) {
-  return 1 + static_cast<int>(std::count(whole.data(), place, '\n'));
+// Lines of a text, counted once from its beginning to its end: places are asked for in their order.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : counted_(text.data()) {}
+  int at(const char* place) {
+    line_ += static_cast<int>(std::count(counted_, place, '\n'));
+    counted_ = place;
+    return line_;
+  }
+
+ private:
+  const char* counted_;
+  int line_ = 1;
+};
+
+bool is_too_deep(std::string_view json) {
+  int depth = 0;
+  bool in_text = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      in_text = c != '"';
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kDeepestValue) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+// Where a text stops being UTF-8; its end where it does not. Texts that are none would be written alike, and so be taken for equal.
+const char* end_of_utf8(std::string_view text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    const auto first = static_cast<unsigned char>(*at);
+    const int size = first < 0x80   ? 1
+                     : first < 0xc2 ? 0
+                     : first < 0xe0 ? 2
+                     : first < 0xf0 ? 3
+                     : first < 0xf5 ? 4
+                                    : 0;
+    if (size == 0 || end - at < size) return at;
+    for (int i = 1; i < size; ++i) {
+      if ((static_cast<unsigned char>(at[i]) & 0xc0) != 0x80) return at;
+    }
+    // Not shorter ones at greater length, and neither halves of pairs nor what is beyond Unicode.
+    const auto second = size > 1 ? static_cast<unsigned char>(at[1]) : 0;
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
+      return at;
+    at += size;
+  }
+  return end;
 }
 
 // Puts events together, one after the other.
@@ -28,7 +84,7 @@ class Pairs {
       const auto found = event.find(name);
       return found == event.end() ? std::string()
              : found->is_string() ? found->get<std::string>()
-                                  : found->dump();
+                                  : json_text(*found);
     };
     const std::string process = text("process"), type = text("type");
     if (process.empty()) return at_line(line, "expected 'process', which says whose event it is");
@@ -135,17 +191,24 @@ Result<bool> read_log_line(std::string_view line, Json* event) {
 Result<History> read_log(std::string_view text) {
   Pairs pairs;
   int line = 0;
+  bool has_events = false;
   while (!text.empty()) {
     const size_t size = std::min(text.find('\n'), text.size());
     Json event;
     ++line;
     auto is_event = read_log_line(text.substr(0, size), &event);
     if (!is_event) return at_line(line, "expected " + is_event.error().message);
+    has_events |= is_event.value();
     if (is_event.value()) {
       if (auto added = pairs.add(event, line); !added) return added.error();
     }
     text.remove_prefix(std::min(size + 1, text.size()));
   }
+  // A text of something else is no history without calls, which would be linearisable.
+  if (!has_events)
+    return at_line(
+        1,
+        "expected a history in JSON lines, in EDN or in Jepsen's log; no line is an event of one");
   return pairs.take();
 }
 
@@ -157,6 +220,9 @@ Result<History> read_json_lines(std::string_view text) {
     const std::string_view row = text.substr(0, size);
     ++line;
     if (row.find_first_not_of(" \t\r") != std::string_view::npos) {
+      if (is_too_deep(row))
+        return at_line(line,
+                       "expected JSON that is at most " + std::to_string(kDeepestValue) + " deep");
       const Json event = Json::parse(row, nullptr, false);
       if (event.is_discarded()) return at_line(line, "expected JSON");
       if (auto added = pairs.add(event, line); !added) return added.error();
@@ -167,12 +233,12 @@ Result<History> read_json_lines(std::string_view text) {
 }
 
 Result<History> read_edn_history(std::string_view text) {
-  const std::string_view whole = text;
+  Lines lines(text);
   Pairs pairs;
   while (true) {
     // The place of a value is behind the blanks in front of it.
     skip_edn_blanks(&text);
-    const int line = line_of(whole, text.data());
+    const int line = lines.at(text.data());
     // One vector or list of all maps.
     if (!text.empty() && (text.front() == '[' || text.front() == '(' || text.front() == ']' ||
                           text.front() == ')')) {
@@ -180,7 +246,7 @@ Result<History> read_edn_history(std::string_view text) {
       continue;
     }
     auto value = read_edn(&text);
-    if (!value) return at_line(line_of(whole, text.data()), "expected " + value.error().message);
+    if (!value) return at_line(lines.at(text.data()), "expected " + value.error().message);
     if (!value.value()) return pairs.take();
     if (auto added = pairs.add(*value.value(), line); !added) return added.error();
   }
@@ -195,12 +261,21 @@ Result<History> read_history(std::string_view text) {
   const bool is_edn = line.starts_with('[') || line.starts_with('(') || line.starts_with(';') ||
                       line.starts_with('#') ||
                       (line.starts_with('{') && line.find(':') < line.find('"'));
-  if (is_edn) return read_edn_history(text);
-  return line.starts_with('{') ? read_json_lines(text) : read_log(text);
+  if (!is_edn && line.starts_with('{')) return read_json_lines(text);
+  if (const char* const bad = end_of_utf8(text); bad != text.data() + text.size())
+    return at_line(Lines(text).at(bad), "expected UTF-8");
+  return is_edn ? read_edn_history(text) : read_log(text);
 }
 
 std::string json_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<int64_t> whole_number(const Json& value) {
+  if (!value.is_number_integer()) return std::nullopt;
+  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX})
+    return std::nullopt;
+  return value.get<int64_t>();
 }
 
 }  // namespace filibuster::property

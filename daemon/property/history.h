@@ -47,4 +47,7 @@ Result<History> read_history(std::string_view text);
 // JSON in one line; what is no UTF-8 is replaced.
 std::string json_text(const nlohmann::json& value);
 
+// nullopt: it is no whole number of 64 bits with a sign.
+std::optional<int64_t> whole_number(const nlohmann::json& value);
+
 }  // namespace filibuster::property

@@ -1,7 +1,6 @@
 #include "daemon/property/linear_checks.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 
@@ -15,6 +14,14 @@ using Check = Result<Problems> (*)(const History&);
 Error unexpected(const Call& call, const std::string& expected) {
   return Error{std::to_string(call.line) + ": '" + call.f + "': expected " + expected};
 }
+// Of numbers of 64 bits, however many there are.
+__extension__ typedef __int128 Sum;  // NOLINT(modernize-use-using): the standard has no such type
+std::string number_text(Sum sum) {
+  if (sum < 0) return "-" + number_text(-sum);
+  const Sum tens = sum / 10;
+  return (tens == 0 ? "" : number_text(tens)) + static_cast<char>('0' + static_cast<int>(sum % 10));
+}
+
 bool is_ok(const Call& call) {
   return call.outcome == Outcome::kOk;
 }
@@ -135,8 +142,11 @@ Result<Problems> set_full(const History& history) {
     }
   }
   for (const auto& [name, value] : values) {
-    for (size_t i = 0; i < reads.size(); ++i) {
-      if (reads[i]->call <= value.there_from) continue;
+    // Reads stand in the order of their calls.
+    const auto first = std::partition_point(
+        reads.begin(), reads.end(),
+        [from = value.there_from](const Call* read) { return read->call <= from; });
+    for (auto i = static_cast<size_t>(first - reads.begin()); i < reads.size(); ++i) {
       if (std::binary_search(seen[i].begin(), seen[i].end(), name)) continue;
       out.push_back({name + " was there, and a read that began later does not have it",
                      {value.there_line, reads[i]->line}});
@@ -150,20 +160,19 @@ Result<Problems> counter_bounds(const History& history) {
   // What each read has to lie between, as sums over the events in their order.
   struct Event {
     int64_t at;
-    int64_t lower, upper;  // what it adds to either
+    Sum lower, upper;  // what it adds to either
   };
   std::vector<Event> events;
   std::vector<const Call*> reads;
   for (const Call& call : history.calls) {
     if (call.f == "read") {
       if (!is_ok(call)) continue;
-      if (!call.answered.is_number_integer())
-        return unexpected(call, "a whole number as its answer");
+      if (!whole_number(call.answered)) return unexpected(call, "a whole number as its answer");
       reads.push_back(&call);
       continue;
     }
     if (call.f != "add") return unexpected(call, "add or read");
-    if (!call.asked.is_null() && !call.asked.is_number_integer())
+    if (!call.asked.is_null() && !whole_number(call.asked))
       return unexpected(call, "a whole number");
     if (!may_have_happened(call)) continue;
     const int64_t amount = call.asked.is_null() ? 1 : call.asked.get<int64_t>();
@@ -175,7 +184,7 @@ Result<Problems> counter_bounds(const History& history) {
   std::sort(events.begin(), events.end(),
             [](const Event& a, const Event& b) { return a.at < b.at; });
   // Sums of what stands before each event; a read takes the lowest that was possible while it ran, and the highest.
-  std::vector<int64_t> lower{0}, upper{0};
+  std::vector<Sum> lower{0}, upper{0};
   for (const Event& each : events) {
     lower.push_back(lower.back() + each.lower);
     upper.push_back(upper.back() + each.upper);
@@ -187,16 +196,16 @@ Result<Problems> counter_bounds(const History& history) {
                               [](const Event& event, int64_t at) { return event.at < at; }) -
              events.begin();
     };
-    int64_t least = std::numeric_limits<int64_t>::max(), most = std::numeric_limits<int64_t>::min();
-    for (auto at = static_cast<size_t>(place(read->call));
-         at <= static_cast<size_t>(place(read->end)); ++at) {
+    auto at = static_cast<size_t>(place(read->call));
+    Sum least = lower[at], most = upper[at];
+    for (; at <= static_cast<size_t>(place(read->end)); ++at) {
       least = std::min(least, lower[at]);
       most = std::max(most, upper[at]);
     }
     const auto value = read->answered.get<int64_t>();
     if (value >= least && value <= most) continue;
     out.push_back({"a read has " + std::to_string(value) + ", which is not between " +
-                       std::to_string(least) + " and " + std::to_string(most),
+                       number_text(least) + " and " + number_text(most),
                    {read->line}});
   }
   return out;
@@ -204,28 +213,28 @@ Result<Problems> counter_bounds(const History& history) {
 
 Result<Problems> bank_totals(const History& history) {
   Problems out;
-  std::optional<int64_t> total;
+  std::optional<Sum> total;
   int first_line = 0;
   for (const Call& call : history.calls) {
     if (call.f == "transfer") continue;
     if (call.f != "read") return unexpected(call, "transfer or read");
     if (!is_ok(call)) continue;
     if (!call.answered.is_object()) return unexpected(call, "an object of balances as its answer");
-    int64_t sum = 0;
+    Sum sum = 0;
     for (const auto& [account, balance] : call.answered.items()) {
-      if (!balance.is_number_integer()) return unexpected(call, "whole numbers as balances");
-      const auto amount = balance.get<int64_t>();
-      if (amount < 0)
-        out.push_back({"the account " + account + " has " + std::to_string(amount), {call.line}});
-      sum += amount;
+      const std::optional<int64_t> amount = whole_number(balance);
+      if (!amount) return unexpected(call, "whole numbers as balances");
+      if (*amount < 0)
+        out.push_back({"the account " + account + " has " + std::to_string(*amount), {call.line}});
+      sum += *amount;
     }
     if (!total) {
       total = sum;
       first_line = call.line;
     } else if (sum != *total) {
-      out.push_back({"the balances are " + std::to_string(sum) + " together, and were " +
-                         std::to_string(*total),
-                     {first_line, call.line}});
+      out.push_back(
+          {"the balances are " + number_text(sum) + " together, and were " + number_text(*total),
+           {first_line, call.line}});
     }
   }
   return out;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace filibuster::property {
@@ -11,6 +12,8 @@ namespace {
 
 using linear::Operation;
 using linear::Verdict;
+
+constexpr int kLooksOfShort = 32;  // of Bounds::stop: some tenths of a second
 
 // The calls that may have done something, as they are checked.
 struct Sifted {
@@ -82,31 +85,51 @@ class Checker {
     begun_.resize(parts_.size(), 0);
   }
 
+  // A part, and whether it is looked at for a short time only.
+  struct Turn {
+    size_t part;
+    bool is_short;
+  };
+  std::optional<Turn> next_turn() {
+    const std::lock_guard lock(mutex_);
+    // One that is easily refuted ends the search, and may stand behind one that takes hours.
+    if (next_ < order_.size()) return Turn{order_[next_++], order_.size() > 1};
+    if (next_long_ < long_.size()) return Turn{long_[next_long_++], false};
+    return std::nullopt;
+  }
+
   void work() {
     while (!is_over_) {
-      const size_t at = next_++;
-      if (at >= order_.size()) return;
-      begun_[order_[at]] = 1;
-      check(&parts_[order_[at]]);
+      const std::optional<Turn> turn = next_turn();
+      if (!turn) return;
+      begun_[turn->part] = 1;
+      if (check(&parts_[turn->part], turn->is_short)) continue;
+      const std::lock_guard lock(mutex_);
+      long_.push_back(turn->part);
     }
   }
 
-  void check(CheckedPart* part) {
+  // False: the short time was over, and nothing is known of the part yet.
+  bool check(CheckedPart* part, bool is_short) {
     auto object = make_();
-    if (!object) return fail(object.error().message);
+    if (!object) return fail(object.error().message), true;
     ObjectModel model(object->get());
     std::vector<Operation> operations;
     for (const size_t number : part->calls) {
       const Call& call = sifted_.calls[number];
       operations.push_back({0, call.call, call.end, model.step_of(call)});
     }
+    int looks = 0;
+    bool is_tired = false;
     const auto stop = [&] {
-      return is_over_ || !object.value()->problem().empty() ||
+      is_tired = is_short && ++looks > kLooksOfShort;
+      return is_tired || is_over_ || !object.value()->problem().empty() ||
              (options_.deadline && std::chrono::steady_clock::now() > *options_.deadline);
     };
     const linear::Result result = linear::check(operations, &model, {bytes_, stop});
     if (const std::string problem = object.value()->problem(); !problem.empty())
-      return fail(problem);
+      return fail(problem), true;
+    if (is_tired) return false;
     part->verdict = result.verdict;
     part->why = result.why;
     part->visited = result.visited;
@@ -118,6 +141,7 @@ class Checker {
     }
     for (size_t& number : part->calls) number = sifted_.numbers[number];
     if (result.verdict == Verdict::kNot) is_over_ = true;
+    return true;
   }
 
   Order order_of(const CheckedPart& part, const std::vector<uint32_t>& numbers,
@@ -177,9 +201,10 @@ class Checker {
   std::vector<size_t> order_;
   std::vector<char> begun_;  // not of bool: several threads write
   size_t bytes_ = 0;
-  std::atomic<size_t> next_ = 0;
   std::atomic<bool> is_over_ = false;
   std::mutex mutex_;
+  size_t next_ = 0, next_long_ = 0;  // in order_, and in long_
+  std::vector<size_t> long_;         // parts whose short time was over
   std::string problem_;
 };
 

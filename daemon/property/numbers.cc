@@ -20,6 +20,9 @@ int64_t number_at(const Words& words, size_t place) {
 int64_t sum(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
+int64_t difference(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
 Words counted(int64_t value) {
   Words out;
   append(value, &out);
@@ -33,7 +36,7 @@ class Counter final : public Object {
     if (call.f == "read") return {};
     if (call.f != "add" && call.f != "add_and_get")
       return Error{"'" + call.f + "': expected add, add_and_get or read"};
-    if (call.asked.is_null() || call.asked.is_number_integer()) return {};
+    if (call.asked.is_null() || whole_number(call.asked)) return {};
     return Error{call.f + ": expected a whole number"};
   }
   bool only_reads(const Call& call) const override { return call.f == "read"; }
@@ -73,7 +76,7 @@ class Bank final : public Object {
     if (call.f != "transfer") return Error{"'" + call.f + "': expected transfer or read"};
     const bool whole = call.asked.is_object() && call.asked.contains("from") &&
                        call.asked.contains("to") && call.asked.contains("amount") &&
-                       call.asked["amount"].is_number_integer();
+                       whole_number(call.asked["amount"]).has_value();
     if (!whole) return Error{R"(transfer: expected {"from", "to", "amount"})"};
     for (const char* side : {"from", "to"}) {
       const std::string name = text(call.asked[side]);
@@ -98,7 +101,7 @@ class Bank final : public Object {
     Words out;
     for (size_t i = 0; i < names_.size(); ++i) {
       int64_t balance = number_at(from, i);
-      if (i == payer) balance = sum(balance, -amount);
+      if (i == payer) balance = difference(balance, amount);
       if (i == payee) balance = sum(balance, amount);
       append(balance, &out);
     }
@@ -115,7 +118,7 @@ class Bank final : public Object {
     return call.f == "transfer" && call.outcome == Outcome::kOk && call.answered == Json(false);
   }
   static std::string text(const Json& name) {
-    return name.is_string() ? name.get<std::string>() : name.dump();
+    return name.is_string() ? name.get<std::string>() : json_text(name);
   }
   size_t place_of(const std::string& name) const {
     return static_cast<size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
@@ -145,15 +148,16 @@ class Lock final : public Object {
 }  // namespace
 
 Result<std::unique_ptr<Object>> make_counter(const Json& initial) {
-  if (!initial.is_null() && !initial.is_number_integer()) return Error{"expected a whole number"};
+  if (!initial.is_null() && !whole_number(initial)) return Error{"expected a whole number"};
   return std::unique_ptr<Object>(
       std::make_unique<Counter>(initial.is_null() ? 0 : initial.get<int64_t>()));
 }
 
 Result<std::unique_ptr<Object>> make_bank(const Json& initial) {
   const bool whole = initial.is_object() && !initial.empty() &&
-                     std::all_of(initial.begin(), initial.end(),
-                                 [](const Json& balance) { return balance.is_number_integer(); });
+                     std::all_of(initial.begin(), initial.end(), [](const Json& balance) {
+                       return whole_number(balance).has_value();
+                     });
   if (!whole)
     return Error{R"(expected the balances before the first call: {"ACCOUNT": NUMBER, ...})"};
   return std::unique_ptr<Object>(std::make_unique<Bank>(initial));

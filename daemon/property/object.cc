@@ -9,6 +9,9 @@
 namespace filibuster::property {
 namespace {
 
+constexpr size_t kEntryBytes =
+    128;  // of a value or a state beside its content, in tables and on the heap
+
 struct Kind {
   std::string_view name;
   MakeObject make;
@@ -26,12 +29,32 @@ constexpr Kind kKinds[] = {{"register", make_register},
 
 }  // namespace
 
-uint32_t Values::number(const nlohmann::json& value) {
-  const auto [found, is_new] =
-      numbers_.emplace(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-                       static_cast<uint32_t>(values_.size()));
-  if (is_new) values_.push_back(value);
+template <typename Value>
+uint32_t Values::number_of(Value&& value) {
+  const auto next = static_cast<uint32_t>(values_.size());
+  if (value.is_string()) {
+    const auto found = texts_.find(value.template get_ref<const std::string&>());
+    if (found != texts_.end()) return found->second;
+    values_.push_back(std::forward<Value>(value));
+    // JSON has its texts on the heap, where they stay.
+    const auto& text = std::as_const(values_.back()).template get_ref<const std::string&>();
+    texts_.emplace(text, next);
+    bytes_ += kEntryBytes + text.size();
+    return next;
+  }
+  const auto [found, is_new] = others_.emplace(json_text(value), next);
+  if (is_new) {
+    values_.push_back(std::forward<Value>(value));
+    bytes_ += kEntryBytes + 2 * found->first.size();
+  }
   return found->second;
+}
+
+template uint32_t Values::number_of(const nlohmann::json&);
+template uint32_t Values::number_of(nlohmann::json&&);
+
+size_t Values::TextHash::operator()(std::string_view text) const {
+  return hash_text(text).lo;
 }
 
 const std::vector<std::string_view>& object_names() {
@@ -66,9 +89,7 @@ linear::Step ObjectModel::step_of(const Call& call) {
 }
 
 std::optional<linear::State> ObjectModel::next(linear::State from, linear::Step step) {
-  // The object may make numbers of new states meanwhile, so it gets a copy.
-  const Words words = states_[from];
-  std::optional<Words> behind = object_.next(words, *steps_[step]);
+  std::optional<Words> behind = object_.next(*states_[from], *steps_[step]);
   if (!behind) return std::nullopt;
   return number(std::move(*behind));
 }
@@ -80,7 +101,10 @@ size_t ObjectModel::WordsHash::operator()(const Words& words) const {
 linear::State ObjectModel::number(Words words) {
   const auto [found, is_new] =
       state_numbers_.emplace(std::move(words), static_cast<linear::State>(states_.size()));
-  if (is_new) states_.push_back(found->first);
+  if (is_new) {
+    states_.push_back(&found->first);
+    bytes_ += kEntryBytes + found->first.size() * sizeof(uint32_t);
+  }
   return found->second;
 }
 

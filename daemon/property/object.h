@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/linear/history.h"
@@ -20,12 +21,24 @@ namespace filibuster::property {
 // Values by number: equal values have one number.
 class Values {
  public:
-  uint32_t number(const nlohmann::json& value);
+  uint32_t number(const nlohmann::json& value) { return number_of(value); }
+  uint32_t number(nlohmann::json&& value) { return number_of(std::move(value)); }
   const nlohmann::json& at(uint32_t number) const { return values_[number]; }
+  size_t bytes() const { return bytes_; }  // about
 
  private:
+  // Kept is a copy, or the value itself.
+  template <typename Value>
+  uint32_t number_of(Value&& value);
+  struct TextHash {
+    size_t operator()(std::string_view text) const;
+  };
+
   std::vector<nlohmann::json> values_;
-  std::unordered_map<std::string, uint32_t> numbers_;  // by the text of the value
+  std::unordered_map<std::string_view, uint32_t, TextHash>
+      texts_;  // of values_ that are texts; long ones stand there alone
+  std::unordered_map<std::string, uint32_t> others_;  // by the value in JSON
+  size_t bytes_ = 0;
 };
 
 // A state: what its words mean is the object's own. Equal words are equal states.
@@ -45,6 +58,8 @@ class Object {
   virtual std::optional<Words> next(const Words& from, const Call& call) = 0;
   // The state as people write it.
   virtual nlohmann::json state(const Words& words) const = 0;
+  // About what it keeps of the values of states.
+  virtual size_t bytes() const { return 0; }
   // Why next() cannot be believed any more; "": it can. A program may have died.
   virtual std::string problem() const { return ""; }
 };
@@ -63,7 +78,8 @@ class ObjectModel final : public linear::Model {
   linear::State initial() override { return number(object_.initial()); }
   std::optional<linear::State> next(linear::State from, linear::Step step) override;
   bool only_reads(linear::Step step) override { return object_.only_reads(*steps_[step]); }
-  nlohmann::json state(linear::State number) const { return object_.state(states_[number]); }
+  size_t bytes() const override { return bytes_ + object_.bytes(); }
+  nlohmann::json state(linear::State number) const { return object_.state(*states_[number]); }
 
  private:
   struct WordsHash {
@@ -74,8 +90,9 @@ class ObjectModel final : public linear::Model {
   Object& object_;
   std::vector<const Call*> steps_;  // one that stands for all that are equal
   std::unordered_map<std::string, linear::Step> step_numbers_;
-  std::vector<Words> states_;
   std::unordered_map<Words, linear::State, WordsHash> state_numbers_;
+  std::vector<const Words*> states_;  // by number, within state_numbers_
+  size_t bytes_ = 0;                  // of states_
 };
 
 }  // namespace filibuster::property

@@ -29,6 +29,7 @@ class ProgramObject final : public Object {
       return std::nullopt;
     return Words{states_.number((*answer.operator->())["state"])};
   }
+  size_t bytes() const override { return states_.bytes(); }
   Json state(const Words& words) const override { return states_.at(words[0]); }
   std::string problem() const override { return program_->problem(); }
 

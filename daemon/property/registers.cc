@@ -1,5 +1,6 @@
 // Registers, alone and by key.
 #include <algorithm>
+#include <unordered_map>
 
 #include "daemon/property/object_kinds.h"
 
@@ -43,6 +44,7 @@ class Register final : public Object {
     if (fits == is_refused(call)) return std::nullopt;
     return fits ? Words{values_.number(call.asked[1])} : from;
   }
+  size_t bytes() const override { return values_.bytes(); }
   Json state(const Words& words) const override { return values_.at(words[0]); }
 
  private:
@@ -66,25 +68,31 @@ class Cells : public Object {
     for (const auto& [key, value] : initial_.items()) out = with(out, number_of(key), value);
     return out;
   }
+  size_t bytes() const override { return values_.bytes(); }
   Json state(const Words& words) const override {
     Json out = Json::object();
-    for (size_t i = 0; i < words.size(); i += 2)
-      out[keys_.at(words[i]).get<std::string>()] = values_.at(words[i + 1]);
+    for (size_t i = 0; i < words.size(); i += 2) out[keys_[words[i]]] = values_.at(words[i + 1]);
     return out;
   }
 
  protected:
-  uint32_t number_of(const std::string& key) { return keys_.number(key); }
-  Json value_of(const Words& words, uint32_t key) const {
-    const size_t at = place_of(words, key);
-    return at < words.size() && words[at] == key ? values_.at(words[at + 1]) : Json();
+  uint32_t number_of(const std::string& key) {
+    const auto [found, is_new] = numbers_.emplace(key, static_cast<uint32_t>(keys_.size()));
+    if (is_new) keys_.push_back(key);
+    return found->second;
   }
-  Words with(const Words& words, uint32_t key, const Json& value) {
+  // Until with() is called.
+  const Json& value_of(const Words& words, uint32_t key) const {
+    static const Json kNothing;
+    const size_t at = place_of(words, key);
+    return at < words.size() && words[at] == key ? values_.at(words[at + 1]) : kNothing;
+  }
+  Words with(const Words& words, uint32_t key, Json value) {
     Words out = words;
     const size_t at = place_of(out, key);
     if (at >= out.size() || out[at] != key)
       out.insert(out.begin() + static_cast<std::ptrdiff_t>(at), {key, 0});
-    out[at + 1] = values_.number(value);
+    out[at + 1] = values_.number(std::move(value));
     return out;
   }
   static Words without(const Words& words, uint32_t key) {
@@ -103,7 +111,9 @@ class Cells : public Object {
   }
 
   const Json initial_;
-  Values keys_, values_;
+  std::vector<std::string> keys_;  // by number
+  std::unordered_map<std::string, uint32_t> numbers_;
+  Values values_;
 };
 
 class Kv final : public Cells {
@@ -122,23 +132,34 @@ class Kv final : public Cells {
   bool has_keys() const override { return true; }
   std::optional<Words> next(const Words& from, const Call& call) override {
     const uint32_t key = number_of(call.key);
-    const Json before = value_of(from, key);
+    const Json& before = value_of(from, key);
     if (only_reads(call)) {
-      const bool nothing = call.answered.is_null() || call.answered == Json("");
-      const bool fits = before.is_null() ? nothing : before == call.answered;
+      const bool fits = before.is_null() ? is_nothing(call.answered) : before == call.answered;
       if (call.outcome == Outcome::kOk && !fits) return std::nullopt;
       return from;
     }
     if (call.f == "delete") return without(from, key);
     if (call.f == "append")
-      return with(
-          from, key,
-          (before.is_string() ? before.get<std::string>() : "") + call.asked.get<std::string>());
+      return with(from, key, appended(before, call.asked.get_ref<const std::string&>()));
     if (call.f != "cas") return with(from, key, call.asked);
     const bool fits = before == call.asked[0];
     const bool refused = call.answered == Json(false);
     if (call.outcome != Outcome::kInfo && fits == refused) return std::nullopt;
     return fits ? with(from, key, call.asked[1]) : from;
+  }
+
+ private:
+  static Json appended(const Json& before, const std::string& more) {
+    std::string out;
+    if (before.is_string()) {
+      const auto& text = before.get_ref<const std::string&>();
+      out.reserve(text.size() + more.size());
+      out = text;
+    }
+    return out += more;
+  }
+  static bool is_nothing(const Json& value) {
+    return value.is_null() || (value.is_string() && value.get_ref<const std::string&>().empty());
   }
 };
 
@@ -162,7 +183,7 @@ class MultiRegister final : public Cells {
     for (size_t i = 0; i < call.asked.size(); ++i) {
       const Json& part = call.asked[i];
       const uint32_t key =
-          number_of(part[1].is_string() ? part[1].get<std::string>() : part[1].dump());
+          number_of(part[1].is_string() ? part[1].get<std::string>() : json_text(part[1]));
       if (!is_read(part)) {
         out = with(out, key, part[2]);
       } else if (call.outcome == Outcome::kOk && call.answered[i][2] != value_of(out, key)) {

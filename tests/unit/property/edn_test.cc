@@ -26,6 +26,7 @@ TEST(Edn, IsReadAsJson) {
             "\n");
   EXPECT_EQ(all_of("#inst \"2020\" #jepsen.history.Op{:index 1 #_:time #_5} [1 #_ 2]"),
             "\"2020\"\n{\"index\":1}\n[1]\n");
+  EXPECT_EQ(all_of("\"\\ud83d\\ude00\" ##NaN 1"), "\"\U0001F600\"\n\"##NaN\"\n1\n");
   EXPECT_EQ(all_of(" ,;nothing\n"), "");
 }
 
@@ -35,6 +36,8 @@ TEST(Edn, SaysWhatWasExpected) {
   EXPECT_EQ(all_of("{:a}"), "expected a value for each key of a map at ''");
   EXPECT_EQ(all_of("\"a"), "expected '\"' at the end of a text at ''");
   EXPECT_EQ(all_of("\"\\u12"), "expected four digits behind \\u at '12'");
+  EXPECT_EQ(all_of("\"\\ud83d\""),
+            "expected both halves of a character that is written as two \\u at '\"'");
   EXPECT_EQ(all_of("#tag"), "expected a value behind a tag at ''");
   EXPECT_EQ(all_of(std::string(100, '[')).substr(0, 41),
             "expected collections that are 64 deep at ");

@@ -78,6 +78,19 @@ TEST(Histories, WhatIsWrongHasItsLine) {
             "1: 'type': expected invoke, ok, fail or info, found 'done'");
   EXPECT_EQ(told("{\"type\": \"ok\"}"), "1: expected 'process', which says whose event it is");
   EXPECT_EQ(told("{\"process\": 1\n"), "1: expected JSON");
+  // Not a history without calls, which would be linearisable.
+  EXPECT_EQ(
+      told("127.0.0.1 - GET /\n"),
+      "1: expected a history in JSON lines, in EDN or in Jepsen's log; no line is an event of one");
+  const std::string deep(65, '[');
+  EXPECT_EQ(told("{\"process\": 1, \"value\": " + deep),
+            "1: expected JSON that is at most 64 deep");
+  EXPECT_EQ(told("{\"process\": 1, \"value\": \"" + deep + "\"}"),
+            "1: 'type': expected invoke, ok, fail or info, found ''");
+  // Texts that are no UTF-8 would be written alike, and so be taken for equal.
+  EXPECT_EQ(told("{:process 0 :type :invoke :f :a}\n{:process 0 :type :ok :value \"\xff\"}"),
+            "2: expected UTF-8");
+  EXPECT_EQ(told("{:process [\"a\"] :type :invoke :f :a}"), "[\"a\"] a null info null 0-\n");
   EXPECT_EQ(told("{:process 0 :type :invoke :f :a}\n{:process 0"),
             "2: expected '}' at the end of a collection");
   EXPECT_EQ(told("[1]"), "1: expected an object (EDN: a map) for each event");
