@@ -7,18 +7,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "cli/configuration.h"
 #include "cli/output_file.h"
 #include "cli/verb.h"
 #include "core/text/nearest.h"
-#include "daemon/base/file_text.h"
 #include "daemon/base/own_files.h"
 #include "daemon/config/config.h"
 #include "daemon/page/file.h"
@@ -34,6 +32,7 @@ namespace fs = std::filesystem;
 using property::HistoryResults;
 
 constexpr size_t kMiB = size_t{1} << 20;
+constexpr size_t kLongestHistory = size_t{1} << 30;  // bytes of a file
 
 struct CheckVerbOptions {
   std::string file, model, initial, max_time, page;
@@ -147,7 +146,7 @@ int write_page(const std::string& path, const HistoryResults& results, const std
 }
 
 Result<std::string> read_input(const std::string& path) {
-  if (path != "-") return read_file(path);
+  if (path != "-") return read_file(path, kLongestHistory);
   std::string out;
   char buffer[65536];
   while (const size_t size = std::fread(buffer, 1, sizeof buffer, stdin)) out.append(buffer, size);

@@ -64,7 +64,7 @@ TEST(Programs, AreValidAndHaveWhatTheirWeightsSay) {
       ++seen[item.is_fault() ? faults()[*item.fault].name : item.f];
   }
   const int all = seen["Full"] + seen["Empty"] + seen["read"] + seen["write"];
-  EXPECT_NEAR(seen["Full"] + seen["Empty"], all / 10, all / 50);
+  EXPECT_NEAR(seen["Full"] + seen["Empty"], 0.1 * all, 0.02 * all);
   EXPECT_NEAR(seen["Empty"], 3 * seen["Full"], seen["Full"]);
   EXPECT_GT(seen["read"], seen["write"]);
 }
