@@ -88,7 +88,8 @@ std::string finding_text(const PropertyFinding& finding, const PropertyTest& tes
          std::to_string(finding.program.items.size()) + " in " +
          counted_text(finding.steps, "step") + (finding.finished ? "" : " (not finished)") +
          ", from the seed " + std::to_string(finding.seed) + "; " +
-         (finding.replays_alike == finding.replays
+         (finding.replays == 0 ? std::string("not replayed")
+          : finding.replays_alike == finding.replays
               ? "replayed " + std::to_string(finding.replays) + " times, each time the same"
               : "of " + std::to_string(finding.replays) + " replays " +
                     std::to_string(finding.replays_alike) + " failed in the same way") +
