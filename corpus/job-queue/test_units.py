@@ -182,7 +182,7 @@ def test_a_full_queue_is_told_of(start, language):
 
 @pytest.mark.parametrize("language", WEBS)
 def test_bug_full_waits_for_a_worker_that_knows_nothing_of_it(start, language):
-    web = start(language, BUG="full", WORKER_TIMEOUT="0.5")
+    web = start(language, BUG="full", WORKER_TIMEOUT="2")
     Faulty.armed["/enqueue"] = "507"
     assert web.write(b"lost")[0] == 500 and web.read(0)[0] == 404
     assert web.write(b"next") == (200, b"0")
@@ -190,7 +190,7 @@ def test_bug_full_waits_for_a_worker_that_knows_nothing_of_it(start, language):
 
 @pytest.mark.parametrize("language", WEBS)
 def test_bug_dead_worker_dies_of_an_error(start, language):
-    web = start(language, BUG="dead-worker", WORKER_TIMEOUT="0.5")
+    web = start(language, BUG="dead-worker", WORKER_TIMEOUT="2")
     assert web.write(b"well") == (200, b"0")
     Faulty.armed["/dequeue"] = "reset"
     if language == "cpp":  # the whole process ends
