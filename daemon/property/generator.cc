@@ -11,7 +11,8 @@ namespace {
 using Json = nlohmann::json;
 using Value = std::optional<Json>;
 
-constexpr int kDeepestValue = 32;
+constexpr int kDeepestGenerator = 32;
+constexpr int64_t kLongestText = 1'000'000;
 constexpr int kTriesOfCommand = 20;  // until another one is drawn that can be
 
 // Letters first, so that reports are readable, and what programs often get wrong.
@@ -41,21 +42,21 @@ Result<Value> make_each(const Json& parts, const std::vector<Item>& made, Random
 Result<Value> make(const Json& generator, const std::vector<Item>& made, Random* random,
                    int depth) {
   if (!generator.is_object() || generator.size() != 1) return Value(generator);
-  if (depth > kDeepestValue) return unknown_generator(generator);
+  if (depth > kDeepestGenerator) return unknown_generator(generator);
   const auto& [kind, what] = *generator.items().begin();
   if (kind == "value") return Value(what);
   if (kind == "int") {
-    const bool whole = what.is_array() && what.size() == 2 && what[0].is_number_integer() &&
-                       what[1].is_number_integer() &&
-                       what[0].get<int64_t>() <= what[1].get<int64_t>();
+    const bool whole = what.is_array() && what.size() == 2 && whole_number(what[0]) &&
+                       whole_number(what[1]) && *whole_number(what[0]) <= *whole_number(what[1]);
     if (!whole) return unknown_generator(generator);
     return Value(random->between(what[0].get<int64_t>(), what[1].get<int64_t>()));
   }
   if (kind == "text") {
-    if (!what.is_object() || !what.value("max", Json(8)).is_number_unsigned())
-      return unknown_generator(generator);
+    const std::optional<int64_t> most =
+        what.is_object() ? whole_number(what.value("max", Json(8))) : std::nullopt;
+    if (!most || *most < 0 || *most > kLongestText) return unknown_generator(generator);
     std::string text;
-    for (uint64_t left = random->below(what.value("max", uint64_t{8}) + 1); left > 0; --left)
+    for (int64_t left = random->between(0, *most); left > 0; --left)
       text += kLetters[random->below(std::size(kLetters))];
     return Value(text);
   }

@@ -8,9 +8,10 @@ namespace {
 // The number of {"result": N}; nullopt: the value is none.
 std::optional<uint32_t> reference_of(const nlohmann::json& value) {
   if (!value.is_object() || value.size() != 1) return std::nullopt;
-  const auto number = value.find("result");
-  if (number == value.end() || !number->is_number_unsigned()) return std::nullopt;
-  return number->get<uint32_t>();
+  const auto found = value.find("result");
+  const std::optional<int64_t> number = found == value.end() ? std::nullopt : whole_number(*found);
+  if (!number || *number < 0 || *number > int64_t{UINT32_MAX}) return std::nullopt;
+  return static_cast<uint32_t>(*number);
 }
 
 void add_results(const nlohmann::json& value, std::vector<uint32_t>* out) {

@@ -31,7 +31,7 @@ class OfProgram final : public ProgramModel {
     std::vector<Choice> out;
     for (const Json& row : *rows) {
       const bool whole = row.is_object() && row.contains("f") && row["f"].is_string() &&
-                         row.value("weight", Json(1U)).is_number_unsigned();
+                         whole_number(row.value("weight", Json(1))).value_or(-1) >= 0;
       if (!whole) return wrong_answer(question, answer.value(), expected);
       out.push_back({row["f"].get<std::string>(), row.value("value", Json()),
                      row.value("weight", uint64_t{1})});

@@ -30,15 +30,19 @@ TEST(PropertyConfig, IsReadWithItsDefaults) {
 
 TEST(PropertyConfig, SaysWhatIsWrong) {
   EXPECT_NE(error_in(R"({"model": "m"})").find("client"), std::string::npos);
-  EXPECT_NE(error_in(R"({"model": "m", "client": "c", "length": 0})").find("'length'"), std::string::npos);
-  EXPECT_NE(error_in(R"({"model": "m", "client": "c", "request_weight": 0})").find("'request_weight'"),
+  EXPECT_NE(error_in(R"({"model": "m", "client": "c", "length": 0})").find("'length'"),
             std::string::npos);
+  EXPECT_NE(
+      error_in(R"({"model": "m", "client": "c", "request_weight": 0})").find("'request_weight'"),
+      std::string::npos);
   EXPECT_EQ(error_in(R"({"model": "m", "client": "c", "fault_weight": 0, "length": 3})"), "");
-  EXPECT_NE(error_in(R"({"model": "m", "client": "c", "lenght": 3})").find("length"), std::string::npos);
-  const ParsedConfig both = parse_row(
-      R"({"name": "t", "command": "true", "property": {"model": "m", "client": "c"}})");
+  EXPECT_NE(error_in(R"({"model": "m", "client": "c", "lenght": 3})").find("length"),
+            std::string::npos);
+  const ParsedConfig both =
+      parse_row(R"({"name": "t", "command": "true", "property": {"model": "m", "client": "c"}})");
   ASSERT_FALSE(both.errors.empty());
-  EXPECT_EQ(both.errors.front().message, "a test with 'property' has no 'command' and no 'principled'");
+  EXPECT_EQ(both.errors.front().message,
+            "a test with 'property' has no 'command' and no 'principled'");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class Store final : public ProgramModel {
 
 const std::vector<ArmableFault>& faults() {
   static const std::vector<ArmableFault> out = {
-      {"Full", {"web", "queue", "POST", "/enqueue"}, parse_fault("507").value(), 1},
+      {"Full", {"web", "queue", "POST", "/enqueue"}, parse_fault("status:507").value(), 1},
       {"Empty", {"", "queue", "", ""}, parse_fault("reset").value(), 3}};
   return out;
 }
