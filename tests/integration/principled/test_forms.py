@@ -123,11 +123,11 @@ def test_the_time_is_over_before_a_program_asks(project):
 def test_tests_with_blocks_are_for_this_verb_alone(project):
     project.write("filibuster.json", commands(project, total="ten"))
     run = project.filibuster("run")
-    assert run.exit_code == 2 and "run them by `filibuster principled`" in run.errors, run
+    assert run.exit_code == 2 and "run the others by `filibuster principled`" in run.errors, run
     plain = config([relay("front")], [{"name": "plain", "command": "true"}])
     project.write("filibuster.json", plain)
     run = project.filibuster("principled", "--test", "plain")
-    assert run.exit_code == 2 and "test 'plain' has no blocks" in run.errors, run
+    assert run.exit_code == 2 and "test 'plain' has a command: run it by `filibuster run`" in run.errors, run
 
 
 @pytest.mark.parametrize("variable, kind, said", [("MISPLACED", "used-outside-its-block", "it belongs to the block assert_stubs"),
