@@ -125,6 +125,8 @@ TEST(Shrinking, LeavesTheFaultAndTheWriteThatFail) {
   uint32_t executed = 0;
   const FailsAlike fails = [&](const Program& program) -> Result<std::optional<bool>> {
     ++executed;
+    // Whatever is tried can be: each reference stands behind its command.
+    EXPECT_TRUE(is_valid(program, &model).value());
     bool full = false;
     for (const Item& item : program.items) {
       full |= item.is_fault() && *item.fault == 0;
