@@ -12,7 +12,7 @@ namespace {
 
 struct PropertyOptions {
   SessionOptions session;
-  uint64_t seed = 0, tests = 100;
+  uint64_t seed = 0, tests = 100, clients = 0, repetitions = 0;
   bool has_seed = false;
   std::string info = "fail";
 };
@@ -27,6 +27,16 @@ Work declare_property(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  CLI::Option* const clients =
+      app.add_option("--clients", options->clients,
+                     "so many clients ask at the same time (default: as the configuration says)")
+          ->type_name("N")
+          ->check(CLI::Range(1, 5));
+  CLI::Option* const repetitions =
+      app.add_option("--repetitions", options->repetitions,
+                     "of a program of several clients (default: as the configuration says)")
+          ->type_name("N")
+          ->check(CLI::Range(1, 1000));
   app.add_option("--max-time", options->session.max_time,
                  "begin no program after this time (90s, 10m, 1h)")
       ->type_name("TIME");
@@ -36,12 +46,14 @@ Work declare_property(CLI::App& app) {
       ->type_name("WHAT")
       ->check(CLI::IsMember({"fail", "end"}))
       ->capture_default_str();
-  return [options, seed](const Invocation&) {
+  return [options, seed, clients, repetitions](const Invocation&) {
     auto request = session_request("property", options->session, this_client());
     if (!request) return complain(kUsage, request.error().message);
     if (seed->count() == 0) options->seed = std::random_device()();
     request.value()["property"] = {
         {"seed", options->seed}, {"tests", options->tests}, {"info", options->info}};
+    if (clients->count() > 0) request.value()["property"]["clients"] = options->clients;
+    if (repetitions->count() > 0) request.value()["property"]["repetitions"] = options->repetitions;
     return run_session(options->session, request.value());
   };
 }

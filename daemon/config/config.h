@@ -117,9 +117,14 @@ struct PrincipledConfig {
 };
 
 // Programs that say what the application does, and who asks it (daemon/property/). Weights are those of the seed of random programs.
+// All orders of commands at the same time are looked at: 120 of five.
+inline constexpr int64_t kMostPropertyClients = 5;
+
 struct PropertyConfig {
   Command model, client;
-  uint64_t length = 20;  // items of a program at most
+  uint64_t length = 20;      // items of a program at most
+  uint64_t clients = 1;      // that ask at the same time
+  uint64_t repetitions = 10;  // of a program of several clients
   uint64_t fault_weight = 1, request_weight = 9;
 };
 

@@ -12,6 +12,7 @@ struct PropertyDraft {
 
 constexpr int64_t kMostWeight = 1'000'000;
 constexpr int64_t kMostItems = 10'000;
+constexpr int64_t kMostRepetitions = 1'000;
 
 template <uint64_t PropertyConfig::*member>
 void read_number(Reader& reader, const SourceNode& node, int64_t least, int64_t most,
@@ -32,6 +33,14 @@ constexpr Key<PropertyDraft> kPropertyKeys[] = {
     {"length", false,
      [](Reader& reader, const SourceNode& node, PropertyDraft* out) {
        read_number<&PropertyConfig::length>(reader, node, 1, kMostItems, out);
+     }},
+    {"clients", false,
+     [](Reader& reader, const SourceNode& node, PropertyDraft* out) {
+       read_number<&PropertyConfig::clients>(reader, node, 1, kMostPropertyClients, out);
+     }},
+    {"repetitions", false,
+     [](Reader& reader, const SourceNode& node, PropertyDraft* out) {
+       read_number<&PropertyConfig::repetitions>(reader, node, 1, kMostRepetitions, out);
      }},
     {"fault_weight", false,
      [](Reader& reader, const SourceNode& node, PropertyDraft* out) {

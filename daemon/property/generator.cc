@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "daemon/property/history.h"
 
@@ -14,6 +15,7 @@ using Value = std::optional<Json>;
 constexpr int kDeepestGenerator = 32;
 constexpr int64_t kLongestText = 1'000'000;
 constexpr int kTriesOfCommand = 20;  // until another one is drawn that can be
+constexpr size_t kMostStates = 16;   // behind the orders of a block
 
 // Letters first, so that reports are readable, and what programs often get wrong.
 constexpr const char* kLetters[] = {"a", "b", "c",  "d", "e",      "0",
@@ -79,10 +81,20 @@ Result<Value> make(const Json& generator, const std::vector<Item>& made, Random*
   return Value(generator);
 }
 
-// A command that can be in this state. nullopt: none was found.
-Result<std::optional<Item>> draw(ProgramModel* model, const Json& state,
+// Is the command allowed in each of the states?
+Result<bool> holds_in(ProgramModel* model, const std::vector<Json>& states, const std::string& f,
+                      const Json& value) {
+  for (const Json& state : states) {
+    const auto holds = model->holds(state, f, value);
+    if (!holds || !holds.value()) return holds;
+  }
+  return true;
+}
+
+// A command that can be in each of the states. nullopt: none was found.
+Result<std::optional<Item>> draw(ProgramModel* model, const std::vector<Json>& states,
                                  const std::vector<Item>& made, Random* random) {
-  auto choices = model->commands(state);
+  auto choices = model->commands(states.front());
   if (!choices) return choices.error();
   std::vector<uint64_t> weights;
   uint64_t sum = 0;
@@ -96,7 +108,7 @@ Result<std::optional<Item>> draw(ProgramModel* model, const Json& state,
     auto value = generate_value(choice.value, made, random);
     if (!value) return Error{"the command '" + choice.f + "': " + value.error().message};
     if (!value.value()) continue;
-    const auto holds = model->holds(state, choice.f, *value.value());
+    const auto holds = holds_in(model, states, choice.f, *value.value());
     if (!holds) return holds.error();
     if (!holds.value()) continue;
     Item item;
@@ -107,6 +119,75 @@ Result<std::optional<Item>> draw(ProgramModel* model, const Json& state,
   return std::optional<Item>();
 }
 
+// The states behind a block, over all orders of its commands: a block is safe if none of them has a command that its state does not allow.
+class Orders {
+ public:
+  Orders(ProgramModel* model, std::span<const Item> block) : model_(model), block_(block) {}
+
+  // Empty: the block is not safe, or has too many ends.
+  Result<std::vector<Json>> ends_from(const std::vector<Json>& states) {
+    std::vector<bool> taken(block_.size());
+    for (const Json& state : states) {
+      auto safe = go_on(state, &taken, 0);
+      if (!safe) return safe.error();
+      if (!safe.value()) return std::vector<Json>();
+    }
+    return std::move(ends_);
+  }
+
+ private:
+  Result<bool> go_on(const Json& state, std::vector<bool>* taken, size_t count) {
+    if (count == block_.size()) {
+      if (std::find(ends_.begin(), ends_.end(), state) == ends_.end()) ends_.push_back(state);
+      return ends_.size() <= kMostStates;
+    }
+    for (size_t i = 0; i < block_.size(); ++i) {
+      if ((*taken)[i]) continue;
+      const Item& item = block_[i];
+      const auto holds = model_->holds(state, item.f, item.value);
+      if (!holds || !holds.value()) return holds;
+      const auto step = model_->step(state, item.f, item.value, Json{{"result", item.number}});
+      if (!step) return step.error();
+      if (step->impossible) return false;
+      (*taken)[i] = true;
+      const auto safe = go_on(step->state, taken, count + 1);
+      (*taken)[i] = false;
+      if (!safe || !safe.value()) return safe;
+    }
+    return true;
+  }
+
+  ProgramModel* const model_;
+  const std::span<const Item> block_;
+  std::vector<Json> ends_;
+};
+
+// Commands that run at the same time, `size` at most, with numbers from `number` on; `states` become those behind them. Empty: there is none.
+Result<std::vector<Item>> draw_block(ProgramModel* model, std::vector<Json>* states, size_t size,
+                                     uint32_t number, const std::vector<Item>& made,
+                                     Random* random) {
+  std::vector<Item> block;
+  std::vector<Json> ends;
+  for (int i = 0; i < kTriesOfCommand && block.size() < size; ++i) {
+    // What it refers to stands before the block.
+    auto item = draw(model, *states, made, random);
+    if (!item) return item.error();
+    if (!item.value()) break;
+    item.value()->number = number + static_cast<uint32_t>(block.size());
+    item.value()->parallel = !block.empty();
+    block.push_back(std::move(*item.value()));
+    auto behind = Orders(model, block).ends_from(*states);
+    if (!behind) return behind.error();
+    if (behind->empty()) {
+      block.pop_back();
+    } else {
+      ends = std::move(behind).value();
+    }
+  }
+  if (!block.empty()) *states = std::move(ends);
+  return block;
+}
+
 }  // namespace
 
 Result<Value> generate_value(const Json& generator, const std::vector<Item>& made, Random* random) {
@@ -115,8 +196,9 @@ Result<Value> generate_value(const Json& generator, const std::vector<Item>& mad
 
 Result<Program> generate(ProgramModel* model, const std::vector<ArmableFault>& faults,
                          const GeneratorOptions& options, Random* random) {
-  auto state = model->initial();
-  if (!state) return state.error();
+  auto initial = model->initial();
+  if (!initial) return initial.error();
+  std::vector<Json> states = {std::move(initial).value()};
   std::vector<uint64_t> weights;
   uint64_t sum = 0;
   for (const ArmableFault& each : faults) {
@@ -126,45 +208,44 @@ Result<Program> generate(ProgramModel* model, const std::vector<ArmableFault>& f
   const uint64_t kinds[] = {sum == 0 ? 0 : options.fault_weight, options.request_weight};
   Program out;
   uint32_t number = 0;
-  for (uint64_t left = 1 + random->below(options.most_items); left > 0; --left) {
+  for (uint64_t left = 1 + random->below(options.most_items); left > 0;) {
     if (random->weighted(kinds) == 0) {
       Item item;
       item.fault = random->weighted(weights);
       out.items.push_back(std::move(item));
+      --left;
       continue;
     }
-    auto item = draw(model, state.value(), out.items, random);
-    if (!item) return item.error();
-    if (!item.value()) break;  // the model has no command for this state
-    item.value()->number = number;
-    auto step =
-        model->step(state.value(), item.value()->f, item.value()->value, Json{{"result", number}});
-    if (!step) return step.error();
-    if (step->impossible) continue;
-    ++number;
-    state.value() = std::move(step->state);
-    out.items.push_back(std::move(*item.value()));
+    const uint64_t most = options.clients < 2 ? 1 : 2 + random->below(options.clients - 1);
+    auto block = draw_block(model, &states, std::min(most, left), number, out.items, random);
+    if (!block) return block.error();
+    if (block->empty()) break;  // the model has no command for this state
+    number += static_cast<uint32_t>(block->size());
+    left -= block->size();
+    for (Item& item : block.value()) out.items.push_back(std::move(item));
   }
   return out;
 }
 
 Result<bool> is_valid(const Program& program, ProgramModel* model) {
-  auto state = model->initial();
-  if (!state) return state.error();
+  auto initial = model->initial();
+  if (!initial) return initial.error();
+  std::vector<Json> states = {std::move(initial).value()};
   std::set<uint32_t> numbers;
-  for (const Item& item : program.items) {
-    if (item.is_fault()) continue;
-    for (const uint32_t number : results_in(item.value)) {
-      if (!numbers.contains(number)) return false;
+  for (size_t at = 0, size = 0; at < program.items.size(); at += size) {
+    size = block_size(program, at);
+    const std::span block(&program.items[at], size);
+    if (block.front().is_fault()) continue;
+    for (const Item& item : block) {
+      for (const uint32_t number : results_in(item.value)) {
+        if (!numbers.contains(number)) return false;
+      }
     }
-    const auto holds = model->holds(state.value(), item.f, item.value);
-    if (!holds) return holds.error();
-    if (!holds.value()) return false;
-    auto step = model->step(state.value(), item.f, item.value, Json{{"result", item.number}});
-    if (!step) return step.error();
-    if (step->impossible) return false;
-    numbers.insert(item.number);
-    state.value() = std::move(step->state);
+    auto behind = Orders(model, block).ends_from(states);
+    if (!behind) return behind.error();
+    if (behind->empty()) return false;
+    states = std::move(behind).value();
+    for (const Item& item : block) numbers.insert(item.number);
   }
   return true;
 }

@@ -40,6 +40,8 @@ class ProgramModel {
 struct GeneratorOptions {
   size_t most_items = 20;
   uint64_t fault_weight = 1, request_weight = 9;  // the seed's
+  size_t clients =
+      1;  // 2 or more: commands come in blocks of 2 to so many, which run at the same time
 };
 
 // A value that a generator describes: {"int": [LEAST, MOST]}, {"text": {"max": LENGTH}}, {"one_of": [VALUE, ...]}, {"array": [GENERATOR, ...]},
@@ -52,7 +54,8 @@ Result<std::optional<nlohmann::json>> generate_value(const nlohmann::json& gener
 Result<Program> generate(ProgramModel* model, const std::vector<ArmableFault>& faults,
                          const GeneratorOptions& options, Random* random);
 
-// Can the model take all of its commands in their order, and stand those before them that they refer to?
+// Can the model take all of its commands in every order that their blocks leave open, and stand those that they refer to in blocks before
+// theirs?
 Result<bool> is_valid(const Program& program, ProgramModel* model);
 
 }  // namespace filibuster::property

@@ -267,6 +267,30 @@ Result<History> read_history(std::string_view text) {
   return is_edn ? read_edn_history(text) : read_log(text);
 }
 
+const char* outcome_name(Outcome outcome) {
+  return outcome == Outcome::kOk ? "ok" : outcome == Outcome::kFail ? "fail" : "info";
+}
+
+std::string history_lines(const History& history) {
+  std::vector<std::pair<int64_t, nlohmann::ordered_json>> events;
+  for (const Call& call : history.calls) {
+    nlohmann::ordered_json event = {
+        {"process", call.process}, {"type", "invoke"}, {"f", call.f}, {"value", call.asked}};
+    if (!call.key.empty()) event["key"] = call.key;
+    events.emplace_back(call.call, event);
+    if (call.end == linear::kNever) continue;
+    event["type"] = outcome_name(call.outcome);
+    event["value"] = call.answered;
+    events.emplace_back(call.end, std::move(event));
+  }
+  std::stable_sort(events.begin(), events.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string out;
+  for (const auto& [at, event] : events)
+    out += event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return out;
+}
+
 std::string json_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -20,6 +20,7 @@
 namespace filibuster::property {
 
 enum class Outcome : uint8_t { kOk, kFail, kInfo };
+const char* outcome_name(Outcome outcome);
 
 // An operation with its answer.
 struct Call {
@@ -43,6 +44,9 @@ struct History {
 
 // Error: "LINE: what was expected", as for an end without an invoke, or two operations of one process at once.
 Result<History> read_history(std::string_view text);
+
+// In our own format, which read_history() reads.
+std::string history_lines(const History& history);
 
 // JSON in one line; what is no UTF-8 is replaced.
 std::string json_text(const nlohmann::json& value);

@@ -20,10 +20,6 @@ const char* verdict_name(Verdict verdict) {
                                            : "unknown";
 }
 
-const char* outcome_name(Outcome outcome) {
-  return outcome == Outcome::kOk ? "ok" : outcome == Outcome::kFail ? "fail" : "info";
-}
-
 std::string counted(size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }

@@ -1,5 +1,7 @@
 #include "daemon/property/program.h"
 
+#include <algorithm>
+
 #include "daemon/property/history.h"
 
 namespace filibuster::property {
@@ -23,6 +25,27 @@ void add_results(const nlohmann::json& value, std::vector<uint32_t>* out) {
 }
 
 }  // namespace
+
+size_t block_size(const Program& program, size_t at) {
+  size_t end = at + 1;
+  while (end < program.items.size() && program.items[end].parallel) ++end;
+  return end - at;
+}
+
+Program without(const Program& program, size_t at, size_t count) {
+  Program out;
+  const size_t end = std::min(at + count, program.items.size());
+  bool begins = false;  // what comes next loses the begin of its block
+  for (size_t i = 0; i < program.items.size(); ++i) {
+    if (i >= at && i < end) {
+      begins |= !program.items[i].parallel;
+      continue;
+    }
+    out.items.push_back(program.items[i]);
+    if (i == end) out.items.back().parallel &= !begins;
+  }
+  return out;
+}
 
 std::vector<uint32_t> results_in(const nlohmann::json& value) {
   std::vector<uint32_t> out;
@@ -52,6 +75,7 @@ nlohmann::ordered_json program_json(const Program& program,
   for (const Item& item : program.items) {
     if (!item.is_fault()) {
       out.push_back({{"do", item.f}, {"value", item.value}, {"number", item.number}});
+      if (item.parallel) out.back()["parallel"] = true;
       continue;
     }
     const ArmableFault& fault = faults[*item.fault];

@@ -25,12 +25,13 @@ struct ArmableFault {
       false;  // calls of the edge come by themselves, whether or not there is a command
 };
 
-// One command with its number, or one fault.
+// One command with its number, or one fault. Commands that run at the same time are a block.
 struct Item {
   // Of a command. In `value`, {"result": 3} stands for the answer of command 3 of this program.
   std::string f;
   nlohmann::json value;
   uint32_t number = 0;
+  bool parallel = false;  // it runs at the same time as the item before it, which is a command, too
   // Of a fault: its place among the faults that programs may arm, and the how many-th call from now on gets it.
   std::optional<size_t> fault = std::nullopt;
   uint32_t occurrence = 1;
@@ -43,6 +44,11 @@ struct Program {
   std::vector<Item> items;
   bool operator==(const Program&) const = default;
 };
+
+// The items of the block that begins at `at`. Precondition: at < program.items.size().
+size_t block_size(const Program& program, size_t at);
+// The program without `count` items from `at` on. What is left of a block stays one.
+Program without(const Program& program, size_t at, size_t count);
 
 // The numbers of the commands whose results a value refers to.
 std::vector<uint32_t> results_in(const nlohmann::json& value);

@@ -28,7 +28,8 @@ class Shrinker {
     bool smaller = true;
     while (smaller && out_.finished) {
       smaller = false;
-      for (const auto pass : {&Shrinker::delete_items, &Shrinker::shrink_values}) {
+      for (const auto pass :
+           {&Shrinker::delete_items, &Shrinker::put_in_order, &Shrinker::shrink_values}) {
         auto changed = (this->*pass)();
         if (!changed) return changed.error();
         smaller |= changed.value();
@@ -41,9 +42,10 @@ class Shrinker {
   static std::string key_of(const Program& program) {
     std::string out;
     for (const Item& item : program.items)
-      out += item.is_fault()
-                 ? "!" + std::to_string(*item.fault) + "," + std::to_string(item.occurrence) + "\n"
-                 : item.f + std::to_string(item.number) + json_text(item.value) + "\n";
+      out += (item.parallel ? "|" : "") +
+             (item.is_fault()
+                  ? "!" + std::to_string(*item.fault) + "," + std::to_string(item.occurrence) + "\n"
+                  : item.f + std::to_string(item.number) + json_text(item.value) + "\n");
     return out;
   }
 
@@ -70,15 +72,25 @@ class Shrinker {
     bool any = false;
     for (size_t size = std::max<size_t>(1, out_.program.items.size() / 2); size > 0; size /= 2) {
       for (size_t at = 0; at < out_.program.items.size() && out_.finished;) {
-        Program candidate = out_.program;
-        const auto begin = candidate.items.begin() + static_cast<std::ptrdiff_t>(at);
-        const size_t count = std::min(size, candidate.items.size() - at);
-        candidate.items.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
-        auto taken = take(std::move(candidate));
+        auto taken = take(without(out_.program, at, size));
         if (!taken) return taken.error();
         any |= taken.value();
         if (!taken.value()) at += size;
       }
+    }
+    return any;
+  }
+
+  // What need not be at the same time comes one after the other.
+  Result<bool> put_in_order() {
+    bool any = false;
+    for (size_t at = 0; at < out_.program.items.size() && out_.finished; ++at) {
+      if (!out_.program.items[at].parallel) continue;
+      Program candidate = out_.program;
+      candidate.items[at].parallel = false;
+      auto taken = take(std::move(candidate));
+      if (!taken) return taken.error();
+      any |= taken.value();
     }
     return any;
   }

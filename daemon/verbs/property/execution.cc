@@ -1,4 +1,4 @@
-// The execution of one program: commands go to the client, one after the other, and faults are armed between them.
+// The execution of one program: faults are armed between its commands, which go to the client one after the other. (blocks.cc: to several clients.)
 #include <algorithm>
 #include <thread>
 
@@ -19,36 +19,10 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds kCommandLimit{60000};
 constexpr milliseconds kBackgroundLimit{2000};  // for a call that comes by itself
 constexpr milliseconds kLookAgain{1};
 
 }  // namespace
-
-Result<Json> PropertyTester::ask_client(const Json& question) {
-  const milliseconds limit = test_.timeout.value_or(kCommandLimit);
-  const std::string text = json_text(question);
-  auto line = client_->ask(text, limit, lane_.place().wake_fd);
-  if (!line) return Error{"the client was asked " + text + ", and " + line.error().message};
-  Json answer = Json::parse(line.value(), nullptr, false);
-  const std::string said =
-      "the client answered " + text + " with '" + line.value().substr(0, 500) + "'";
-  if (!answer.is_object()) return Error{said + "; expected a JSON object in one line"};
-  if (answer.contains("error"))
-    return Error{"the client was asked " + text + ", and failed: " +
-                 (answer["error"].is_string() ? answer["error"].get<std::string>()
-                                              : json_text(answer["error"]))};
-  if (!answer.contains("ok") && !answer.contains("fail") && !answer.contains("info"))
-    return Error{said + R"(; expected {"ok": ANSWER}, {"fail": WHY} or {"info": WHY})"};
-  return answer;
-}
-
-Result<void> PropertyTester::reset() {
-  const auto answer = ask_client({{"do", "reset"}});
-  if (!answer) return answer.error();
-  if (answer->contains("ok")) return {};
-  return Error{"the client could not reset the application: " + json_text(answer.value())};
-}
 
 Result<ExecutedProgram> PropertyTester::execute(const Program& program) {
   ExecutedProgram out;
@@ -64,7 +38,7 @@ Result<ExecutedProgram> PropertyTester::execute(const Program& program) {
     plan.push_back(std::move(row));
   }
   auto result = runner_->run_body(out.number, plan, [&](ExecutionResult* of) -> Result<void> {
-    auto ran = run_items(program, &out);
+    auto ran = in_blocks_ ? run_blocks(program, &out) : run_items(program, &out);
     broken_ = ran ? "" : ran.error().message;
     of->stopped = is_readable(lane_.place().wake_fd);
     if (ran && !of->stopped) wait_for_background(program);
@@ -85,6 +59,9 @@ Result<ExecutedProgram> PropertyTester::execute(const Program& program) {
     out.output = first.output;
   } else if (!broken_.empty() && !stopped_) {
     return Error{broken_};
+  }
+  if (in_blocks_ && !out.violation && !stopped_) {
+    if (auto judged = judge_history(&out); !judged) return judged.error();
   }
   return out;
 }
@@ -115,7 +92,7 @@ std::vector<ServiceEnd> PropertyTester::take_ended(const ExecutionResult& result
 }
 
 Result<void> PropertyTester::run_items(const Program& program, ExecutedProgram* out) {
-  if (auto done = reset(); !done) return done;
+  if (auto done = clients_.reset(); !done) return done;
   auto state = model_->initial();
   if (!state) return state.error();
   state_ = std::move(state).value();
@@ -152,16 +129,12 @@ Result<void> PropertyTester::run_command(const Item& item, ExecutedProgram* out)
     return {};
   }
   executed.asked = *asked;
-  auto answer = ask_client({{"do", item.f}, {"value", *asked}, {"process", "0"}});
+  auto answer = clients_.ask(0, "0", item.f, *asked);
   if (!answer) return answer.error();
-  const auto text_of = [&](const char* name) {
-    const Json& why = (*answer.operator->())[name];
-    return why.is_string() ? why.get<std::string>() : json_text(why);
-  };
-  const bool reads = model_->only_reads(item.f);
-  if (answer->contains("ok")) {
-    executed.outcome = "ok";
-    executed.answered = (*answer.operator->())["ok"];
+  executed.outcome = outcome_name(answer->outcome);
+  executed.answered = answer->answer;
+  executed.reason = answer->reason;
+  if (answer->outcome == property::Outcome::kOk) {
     auto step = model_->step(state_, item.f, *asked, executed.answered);
     if (!step) return step.error();
     if (step->impossible || (step->answer && *step->answer != executed.answered)) {
@@ -174,34 +147,31 @@ Result<void> PropertyTester::run_command(const Item& item, ExecutedProgram* out)
                                           : ", and the model says " + json_text(*step->answer))};
       goes_on_ = false;
     } else {
-      if (counts_) {
-        const auto labels =
-            property::labels_of(program_.get(), state_, item, *asked, executed.answered);
-        if (!labels) return labels.error();
-        for (const std::string& each : labels.value()) ++out_->labels[each];
-      }
+      if (auto counted = count_labels(executed, state_); !counted) return counted;
       state_ = std::move(step->state);
       answers_[item.number] = executed.answered;
     }
-  } else if (answer->contains("fail")) {
-    executed.outcome = "fail";
-    executed.reason = text_of("fail");
-  } else {
-    executed.outcome = "info";
-    executed.reason = text_of("info");
+  } else if (answer->outcome == property::Outcome::kInfo && !model_->only_reads(item.f)) {
     // A read has changed nothing, whatever became of it. Behind another command nobody knows the state, and one client does one thing after
     // the other.
-    if (!reads) {
-      goes_on_ = false;
-      if (!request_.info_ends)
-        out->violation =
-            Violation{"info:" + item.f, "nobody knows the outcome of " + item.f +
-                                            (asked->is_null() ? "" : " " + json_text(*asked)) +
-                                            ": " + executed.reason};
-    }
+    goes_on_ = false;
+    if (!request_.info_ends)
+      out->violation =
+          Violation{"info:" + item.f, "nobody knows the outcome of " + item.f +
+                                          (asked->is_null() ? "" : " " + json_text(*asked)) + ": " +
+                                          executed.reason};
   }
   if (counts_) ++out_->commands[item.f + " " + executed.outcome];
   out->items.push_back(std::move(executed));
+  return {};
+}
+
+Result<void> PropertyTester::count_labels(const ExecutedItem& executed, const Json& state) {
+  if (!counts_) return {};
+  const auto labels =
+      property::labels_of(program_.get(), state, executed.item, executed.asked, executed.answered);
+  if (!labels) return labels.error();
+  for (const std::string& each : labels.value()) ++out_->labels[each];
   return {};
 }
 
@@ -215,6 +185,12 @@ void PropertyTester::read_record(const ExecutionResult& result, ExecutedProgram*
       out->items[at].injected.push_back(to_text(rpc.fault) + " at " + describe_rpc(rpc));
   }
   for (const auto& each : result.record.not_injected) out->not_fired.push_back(each.text);
+  if (!counts_) return;
+  ++out_->executions;
+  for (const ExecutedItem& item : out->items) {
+    for (const std::string& each : item.injected) ++out_->fired[each];
+  }
+  for (const std::string& each : out->not_fired) ++out_->not_fired[each];
 }
 
 }  // namespace filibuster

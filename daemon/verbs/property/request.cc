@@ -12,6 +12,9 @@ class PropertyVerb final : public Verb {
     const nlohmann::json options = json.value("property", nlohmann::json::object());
     own->seed = options.value("seed", uint64_t{0});
     own->programs = options.value("tests", uint64_t{100});
+    if (options.contains("clients")) own->clients = options.value("clients", uint64_t{1});
+    if (options.contains("repetitions"))
+      own->repetitions = options.value("repetitions", uint64_t{1});
     own->info_ends = options.value("info", "fail") == "end";
     draft->request.own = std::move(own);
   }

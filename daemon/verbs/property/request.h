@@ -1,6 +1,9 @@
 // What a request of `property` has besides.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "daemon/session/verb.h"
 
 namespace filibuster {
@@ -8,6 +11,8 @@ namespace filibuster {
 struct PropertyRequest final : VerbRequest {
   uint64_t seed = 0;        // of the first program; the next ones follow
   uint64_t programs = 100;  // with faults, at most
+  std::optional<uint64_t> clients = std::nullopt,
+                          repetitions = std::nullopt;  // nullopt: as the configuration says
   bool info_ends =
       false;  // a command whose outcome is not known ends its program, and violates nothing
 };

@@ -29,6 +29,7 @@ Ordered executed_json(const ExecutedProgram& program,
   for (const ExecutedItem& each : program.items) {
     Ordered row = property::program_json({{each.item}}, faults).front();
     row["asked"] = each.asked;
+    row["process"] = each.process;
     row["outcome"] = each.outcome;
     row["answered"] = each.answered;
     row["reason"] = each.reason;
@@ -36,10 +37,14 @@ Ordered executed_json(const ExecutedProgram& program,
     row["injected"] = each.injected;
     items.push_back(std::move(row));
   }
-  return {{"execution", program.number},
-          {"items", items},
-          {"not_fired", program.not_fired},
-          {"output", program.output}};
+  Ordered longest;
+  if (program.longest)
+    longest = {{"items", program.longest->items},
+               {"state", program.longest->state},
+               {"stuck", program.longest->stuck ? Ordered(*program.longest->stuck) : Ordered()}};
+  return {{"execution", program.number},    {"items", items},
+          {"history", program.history},     {"longest", longest},
+          {"not_fired", program.not_fired}, {"output", program.output}};
 }
 
 Ordered test_json(const PropertyTest& test) {
@@ -61,10 +66,20 @@ Ordered test_json(const PropertyTest& test) {
                         {"replays", each.replays},
                         {"replays_alike", each.replays_alike}});
   }
-  return {{"test", test.test},          {"error", test.error},         {"faults", faults},
-          {"executed", test.executed},  {"shrinking", test.shrinking}, {"commands", test.commands},
-          {"fired", test.fired},        {"not_fired", test.not_fired}, {"labels", test.labels},
-          {"findings", findings},       {"notes", test.notes},         {"finished", test.finished},
+  return {{"test", test.test},
+          {"error", test.error},
+          {"faults", faults},
+          {"executed", test.executed},
+          {"executions", test.executions},
+          {"undecided", test.undecided},
+          {"shrinking", test.shrinking},
+          {"commands", test.commands},
+          {"fired", test.fired},
+          {"not_fired", test.not_fired},
+          {"labels", test.labels},
+          {"findings", findings},
+          {"notes", test.notes},
+          {"finished", test.finished},
           {"time_over", test.time_over}};
 }
 
@@ -75,15 +90,36 @@ std::string counts_text(const std::map<std::string, uint64_t>& counts) {
   return out;
 }
 
+// Commands at the same time stand behind one bracket.
+std::string bracket_of(const std::vector<ExecutedItem>& items, size_t at) {
+  const bool begins = !items[at].item.parallel;
+  const bool ends = at + 1 == items.size() || !items[at + 1].item.parallel;
+  if (begins && ends) return "";
+  return begins ? "\u250c " : ends ? "\u2514 " : "\u2502 ";
+}
+
+std::string longest_text(const LongestOrder& longest) {
+  std::string out;
+  for (const size_t item : longest.items)
+    out += (out.empty() ? "" : ", ") + std::to_string(item + 1);
+  out = "  the longest order that there is: " + (out.empty() ? "none" : out) +
+        "; the state then is " + json_text(longest.state);
+  if (longest.stuck)
+    out += ", where " + std::to_string(*longest.stuck + 1) + " cannot have its answer";
+  return out + "\n";
+}
+
 std::string finding_text(const PropertyFinding& finding, const PropertyTest& test) {
   const ExecutedProgram& shrunk = finding.shrunk;
   std::string out = "\u2717 " + (shrunk.violation ? shrunk.violation->text : std::string()) + "\n";
   for (size_t i = 0; i < shrunk.items.size(); ++i) {
     const ExecutedItem& item = shrunk.items[i];
-    out += "    " + std::to_string(i + 1) + ". " + executed_text(item, test.faults) + "\n";
+    out += "    " + std::to_string(i + 1) + ". " + bracket_of(shrunk.items, i) +
+           executed_text(item, test.faults) + "\n";
     for (const std::string& each : item.injected) out += "         " + each + "\n";
     if (item.expected) out += "         the model says " + json_text(*item.expected) + "\n";
   }
+  if (shrunk.longest) out += longest_text(*shrunk.longest);
   out += "  " + counted_text(finding.first.items.size(), "item") + " shrunk to " +
          std::to_string(finding.program.items.size()) + " in " +
          counted_text(finding.steps, "step") + (finding.finished ? "" : " (not finished)") +
@@ -120,6 +156,8 @@ std::string property_text(const PropertyResults& results) {
   for (const PropertyTest& test : results.tests) {
     for (const PropertyFinding& each : test.findings) out += finding_text(each, test);
     out += "test '" + test.test + "': " + counted_text(test.executed, "program") +
+           (test.executions > test.executed ? " in " + counted_text(test.executions, "execution")
+                                            : "") +
            (test.findings.empty() ? ", no violation" : "") +
            (test.shrinking > 0 ? ", " + std::to_string(test.shrinking) + " more to shrink" : "") +
            "\n";
@@ -128,6 +166,9 @@ std::string property_text(const PropertyResults& results) {
     if (!test.fired.empty()) out += "  faults that fired: " + counts_text(test.fired) + "\n";
     if (!test.not_fired.empty())
       out += "  armed, and no call came: " + counts_text(test.not_fired) + "\n";
+    if (test.undecided > 0)
+      out += "  " + counted_text(test.undecided, "execution") +
+             " not judged: the history has too many orders\n";
     if (test.time_over) out += "  the time was over\n";
     for (const std::string& note : test.notes) out += "  " + note + "\n";
   }

@@ -15,6 +15,7 @@ namespace filibuster {
 struct ExecutedItem {
   property::Item item;
   nlohmann::json asked;  // the value with answers in the place of references
+  std::string process;   // that asked; "": there is one client
   std::string
       outcome;  // "ok", "fail", "info", "armed", or "left out" (what it refers to has no answer)
   nlohmann::json answered;                 // of ok
@@ -26,16 +27,25 @@ struct ExecutedItem {
 
 // How a program violates the property. Two programs fail alike if their kinds are equal.
 struct Violation {
-  std::string kind;  // "answer:read", "info:write", "died:web"
+  std::string kind;  // "answer:read", "info:write", "died:web", "order"
   std::string text;  // one sentence
+};
+
+// Of calls that no order explains.
+struct LongestOrder {
+  std::vector<size_t> items;    // from 0 on, in their order
+  nlohmann::json state;         // behind them
+  std::optional<size_t> stuck;  // the item that had to come next
 };
 
 struct ExecutedProgram {
   uint32_t number = 0;  // of the execution
   std::vector<ExecutedItem> items;
   std::optional<Violation> violation;
-  std::vector<std::string> not_fired;  // armed faults to which no call came
-  std::string output;                  // of a service that died
+  std::vector<std::string> not_fired;   // armed faults to which no call came
+  std::string output;                   // of a service that died
+  std::string history;                  // of several clients, in JSON lines (docs/check.md)
+  std::optional<LongestOrder> longest;  // of the kind "order"
 };
 
 struct PropertyFinding {
@@ -51,7 +61,9 @@ struct PropertyFinding {
 struct PropertyTest {
   std::string test, error;
   std::vector<property::ArmableFault> faults;
-  uint64_t executed = 0;  // programs with faults, without those of shrinking
+  uint64_t executed = 0;    // programs with faults, without those of shrinking
+  uint64_t executions = 0;  // of them: those of several clients are repeated
+  uint64_t undecided = 0;   // executions whose history was too much for the checker
   uint64_t shrinking = 0;
   std::map<std::string, uint64_t> commands;          // "write ok", by outcome
   std::map<std::string, uint64_t> fired, not_fired;  // faults, with the calls

@@ -17,6 +17,7 @@ using property::Random;
 
 namespace {
 
+constexpr std::chrono::milliseconds kCommandLimit{60000};
 constexpr int kReplays = 3;
 constexpr size_t kMostPaths =
     4;  // of one method between two services, until an edge is for all of them
@@ -28,7 +29,12 @@ constexpr uint32_t kMostShrinking = 1000;  // programs
 
 PropertyTester::PropertyTester(SessionContext* session, Lane* lane, const TestConfig& test,
                                const PropertyRequest& request)
-    : session_(*session), lane_(*lane), test_(test), request_(request) {}
+    : session_(*session),
+      lane_(*lane),
+      test_(test),
+      request_(request),
+      number_of_clients_(request.clients.value_or(test.property->clients)),
+      clients_(test.timeout.value_or(kCommandLimit), lane->place().wake_fd) {}
 
 PropertyTester::~PropertyTester() = default;
 
@@ -38,15 +44,15 @@ bool PropertyTester::is_over() {
   return stopped_ || out_->time_over;
 }
 
-Result<void> PropertyTester::start_client() {
-  client_.reset();
-  auto spawn = runner_->spawn_options(test_.property->client);
-  if (!spawn) return spawn.error();
-  spawn->log_path = lane_.place().log_path("client");
-  auto client = Dialogue::start(std::move(spawn).value());
-  if (!client) return Error{"the client: " + client.error().message};
-  client_.emplace(std::move(client).value());
-  return {};
+Result<void> PropertyTester::start_clients() {
+  return clients_.start(number_of_clients_, [&](size_t i) {
+    auto spawn = runner_->spawn_options(test_.property->client);
+    if (spawn) {
+      const std::string name = i == 0 ? "client" : "client-" + std::to_string(i);
+      spawn->log_path = lane_.place().log_path(name);
+    }
+    return spawn;
+  });
 }
 
 Result<void> PropertyTester::prepare() {
@@ -62,7 +68,7 @@ Result<void> PropertyTester::prepare() {
   if (!program) return program.error();
   program_ = std::move(program).value();
   model_ = property::make_program_model(program_);
-  return start_client();
+  return start_clients();
 }
 
 Result<void> PropertyTester::run(PropertyTest* out) {
@@ -80,7 +86,7 @@ Result<void> PropertyTester::run(PropertyTest* out) {
   return {};
 }
 
-// One program twice: that the second one passes shows that the application is reset. What it calls is what may get faults.
+// One sequential program twice: that the second one passes shows that the application is reset. What it calls is what may get faults.
 Result<void> PropertyTester::look_without_faults() {
   Random random(request_.seed * kMixed);
   const property::GeneratorOptions options{test_.property->length, 0, 1};
@@ -126,9 +132,19 @@ void PropertyTester::learn_faults(const ExecutionRecord& record) {
   }
 }
 
+Result<ExecutedProgram> PropertyTester::execute_repeatedly(const Program& program) {
+  const uint64_t times =
+      in_blocks_ ? request_.repetitions.value_or(test_.property->repetitions) : 1;
+  auto executed = execute(program);
+  for (uint64_t i = 1; i < times && executed && !executed->violation && !is_over(); ++i)
+    executed = execute(program);
+  return executed;
+}
+
 Result<void> PropertyTester::search() {
+  in_blocks_ = number_of_clients_ > 1;
   const property::GeneratorOptions options{test_.property->length, test_.property->fault_weight,
-                                           test_.property->request_weight};
+                                           test_.property->request_weight, number_of_clients_};
   if (out_->faults.empty())
     out_->notes.push_back("no call of the application may get a fault: the programs have none");
   for (uint64_t i = 0; i < request_.programs && !is_over(); ++i) {
@@ -140,15 +156,11 @@ Result<void> PropertyTester::search() {
       session_.tries("program " + std::to_string(i + 1) + " of " +
                      std::to_string(request_.programs));
     counts_ = true;
-    auto executed = execute(program.value());
+    auto executed = execute_repeatedly(program.value());
     counts_ = false;
     if (!executed) return executed.error();
     if (stopped_) return {};
     ++out_->executed;
-    for (const ExecutedItem& item : executed->items) {
-      for (const std::string& each : item.injected) ++out_->fired[each];
-    }
-    for (const std::string& each : executed->not_fired) ++out_->not_fired[each];
     if (executed->violation) return report(seed, program.value(), *executed->violation);
   }
   out_->finished = !is_over();
@@ -159,7 +171,7 @@ Result<void> PropertyTester::search() {
 Result<void> PropertyTester::restart() {
   lane_.stop_services();
   if (auto started = lane_.start_services(); !started) return started;
-  return start_client();
+  return start_clients();
 }
 
 Result<void> PropertyTester::report(uint64_t seed, const Program& program,
@@ -170,7 +182,7 @@ Result<void> PropertyTester::report(uint64_t seed, const Program& program,
   const auto again = [&](const Program& smaller) -> Result<std::optional<ExecutedProgram>> {
     if (is_over()) return std::optional<ExecutedProgram>();
     if (auto restarted = restart(); !restarted) return restarted.error();
-    auto executed = execute(smaller);
+    auto executed = execute_repeatedly(smaller);
     if (!executed) return executed.error();
     if (stopped_) return std::optional<ExecutedProgram>();
     return std::optional(std::move(executed).value());

@@ -1,15 +1,19 @@
 // One property-based test with faults (docs/property.md): programs at random, executed one after the other, each compared with the model. The
 // first one that violates the property is shrunk and replayed. Used by mode.cc, on the thread of a lane.
+//
+// A sequential program is compared command by command. One of several clients has blocks of commands at the same time; it is executed several times,
+// and each time its history must be linearisable.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "daemon/explore/test_run.h"
-#include "daemon/process/dialogue.h"
 #include "daemon/property/generator.h"
 #include "daemon/property/program_object.h"
+#include "daemon/verbs/property/clients.h"
 #include "daemon/verbs/property/request.h"
 #include "daemon/verbs/property/results.h"
 
@@ -28,20 +32,25 @@ class PropertyTester {
 
  private:
   Result<void> prepare();
-  Result<void> start_client();
+  Result<void> start_clients();
   Result<void> look_without_faults();
   void learn_faults(const ExecutionRecord& record);
   Result<void> search();
   Result<void> report(uint64_t seed, const property::Program& program, const Violation& violation);
 
+  // Until it violates the property, or all repetitions have passed.
+  Result<ExecutedProgram> execute_repeatedly(const property::Program& program);
   Result<ExecutedProgram> execute(const property::Program& program);
   Result<void> run_items(const property::Program& program, ExecutedProgram* out);
   Result<void> run_command(const property::Item& item, ExecutedProgram* out);
+  Result<void> count_labels(const ExecutedItem& executed, const nlohmann::json& state);
+  // blocks.cc
+  Result<void> run_blocks(const property::Program& program, ExecutedProgram* out);
+  Result<void> run_block(std::span<const property::Item> block, ExecutedProgram* out);
+  Result<void> judge_history(ExecutedProgram* out);
   void wait_for_background(const property::Program& program);
   std::vector<ServiceEnd> take_ended(const ExecutionResult& result);
   void read_record(const ExecutionResult& result, ExecutedProgram* out);
-  Result<nlohmann::json> ask_client(const nlohmann::json& question);
-  Result<void> reset();
   Result<void> restart();
   bool is_over();
 
@@ -49,19 +58,24 @@ class PropertyTester {
   Lane& lane_;
   const TestConfig& test_;
   const PropertyRequest& request_;
+  const uint64_t number_of_clients_;
   std::unique_ptr<ExecutionRunner> runner_;
   std::shared_ptr<property::ModelProgram> program_;
   std::unique_ptr<property::ProgramModel> model_;
-  std::optional<Dialogue> client_;
+  Clients clients_;
   PropertyTest* out_ = nullptr;
   // Of the program that runs.
   nlohmann::json state_;
   std::vector<std::optional<nlohmann::json>> answers_;  // by number of the command
+  property::History history_;                           // of blocks; `line` is the item, from 1 on
+  int64_t event_ = 0;                                   // of the history
+  std::vector<size_t> processes_;   // of each client: the number of the process whose name it has
   std::vector<uint64_t> begun_ns_;  // when each item began, for what was injected
   std::string broken_;              // why the program could not be executed; "": it was
   bool goes_on_ = true;
-  bool learns_ = false;  // what it calls may get faults in later ones
-  bool counts_ = false;  // its commands are for the statistics
+  bool in_blocks_ = false;  // programs are those of several clients
+  bool learns_ = false;     // what it calls may get faults in later ones
+  bool counts_ = false;     // its commands are for the statistics
   bool stopped_ = false;
 };
 
