@@ -31,7 +31,7 @@ std::string to_text(const MovedPort& moved) {
   if (!holder) {
     return out +
            ", which another session uses, or connections of the last session still hold (for about a "
-           "minute, unless the server sets SO_REUSEADDR)";
+           "minute, unless the server sets SO_REUSEADDR or SO_REUSEPORT)";
   }
   if (holder->pid == 0) return out + ", which is taken";
   return out + ", which is taken by pid " + std::to_string(holder->pid) + " (" + holder->program +

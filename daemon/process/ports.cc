@@ -28,13 +28,12 @@ constexpr uint16_t kPortCount = 12000;
 
 enum class Bind { kFree, kTaken, kNoFamily };
 
-// With SO_REUSEADDR, a port that only has connections in TIME_WAIT counts as free (nearly every server
-// sets it).
-Bind try_bind(int family, uint16_t port, bool reuse_address) {
+// `option`: SO_REUSEADDR, SO_REUSEPORT or 0.
+Bind try_bind(int family, uint16_t port, int option) {
   const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return Bind::kNoFamily;
   const int one = 1;
-  if (reuse_address) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  if (option != 0) setsockopt(fd, SOL_SOCKET, option, &one, sizeof one);
   int result = 0;
   if (family == AF_INET) {
     sockaddr_in address{};
@@ -54,11 +53,6 @@ Bind try_bind(int family, uint16_t port, bool reuse_address) {
   close(fd);
   if (result == 0) return Bind::kFree;
   return error == EADDRINUSE ? Bind::kTaken : Bind::kNoFamily;
-}
-
-bool is_free(uint16_t port, bool reuse_address) {
-  return try_bind(AF_INET, port, reuse_address) != Bind::kTaken &&
-         try_bind(AF_INET6, port, reuse_address) != Bind::kTaken;
 }
 
 // Inodes of the sockets that listen on `port` (column 10 of /proc/net/tcp; state 0A = LISTEN).
@@ -83,6 +77,19 @@ std::set<std::string> listening_inodes(uint16_t port) {
   return inodes;
 }
 
+bool can_bind(uint16_t port, int option) {
+  return try_bind(AF_INET, port, option) != Bind::kTaken &&
+         try_bind(AF_INET6, port, option) != Bind::kTaken;
+}
+
+// `left_over`: a port that only has connections in TIME_WAIT is free. The kernel gives it to a server that sets the same option as the one whose
+// connections they are, and nearly every server sets one of them. With SO_REUSEPORT it gives also one on which somebody listens.
+bool is_free(uint16_t port, bool left_over) {
+  if (!left_over) return can_bind(port, 0);
+  return can_bind(port, SO_REUSEADDR) ||
+         (can_bind(port, SO_REUSEPORT) && listening_inodes(port).empty());
+}
+
 std::string command_line(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/cmdline", std::ios::binary);
   std::string text = text_of(file);
@@ -90,6 +97,17 @@ std::string command_line(const std::string& pid) {
   std::replace(text.begin(), text.end(), '\0', ' ');
   if (text.size() > 120) text = text.substr(0, 117) + "...";
   return text;
+}
+
+// The address of another machine gives another error: its port does not count as taken.
+bool can_bind_at(const addrinfo& address, int option) {
+  const int fd = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return true;
+  const int one = 1;
+  setsockopt(fd, SOL_SOCKET, option, &one, sizeof one);
+  const bool can = bind(fd, address.ai_addr, address.ai_addrlen) == 0 || errno != EADDRINUSE;
+  close(fd);
+  return can;
 }
 
 }  // namespace
@@ -102,13 +120,8 @@ bool port_is_taken(uint16_t port, const std::string& host) {
   if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return false;
   bool taken = false;
   for (const addrinfo* at = found; at != nullptr && !taken; at = at->ai_next) {
-    const int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) continue;
-    const int one = 1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    // The address of another machine gives another error: the port does not count as taken.
-    taken = bind(fd, at->ai_addr, at->ai_addrlen) != 0 && errno == EADDRINUSE;
-    close(fd);
+    taken = !can_bind_at(*at, SO_REUSEADDR) &&
+            !(can_bind_at(*at, SO_REUSEPORT) && listening_inodes(port).empty());
   }
   freeaddrinfo(found);
   return taken;
@@ -151,8 +164,7 @@ Result<Ports> allocate_ports(const Config& config, const PortMap& former, PortCl
     }
   }
   // The former ports come first, so that no new name takes them. If connections of the last session
-  // are in TIME_WAIT, the kernel gives the port only to a socket with SO_REUSEADDR, and only if the
-  // server had set it, too.
+  // are in TIME_WAIT, the kernel gives the port only to a server that sets the same option.
   for (auto& [name, number] : ports) {
     const auto before = former.find(name);
     if (number != 0 || before == former.end()) continue;

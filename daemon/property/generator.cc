@@ -45,7 +45,8 @@ Result<Value> make(const Json& generator, const std::vector<Item>& made, Random*
                    int depth) {
   if (!generator.is_object() || generator.size() != 1) return Value(generator);
   if (depth > kDeepestGenerator) return unknown_generator(generator);
-  const auto& [kind, what] = *generator.items().begin();
+  const std::string& kind = generator.begin().key();
+  const Json& what = *generator.begin();
   if (kind == "value") return Value(what);
   if (kind == "int") {
     const bool whole = what.is_array() && what.size() == 2 && whole_number(what[0]) &&
@@ -114,6 +115,7 @@ Result<std::optional<Item>> draw(ProgramModel* model, const std::vector<Json>& s
     Item item;
     item.f = choice.f;
     item.value = std::move(*value.value());
+    item.generator = choice.value;
     return std::optional(std::move(item));
   }
   return std::optional<Item>();

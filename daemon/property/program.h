@@ -31,6 +31,7 @@ struct Item {
   std::string f;
   nlohmann::json value;
   uint32_t number = 0;
+  std::optional<nlohmann::json> generator = std::nullopt;  // that `value` comes from (generator.h)
   bool parallel = false;  // it runs at the same time as the item before it, which is a command, too
   // Of a fault: its place among the faults that programs may arm, and the how many-th call from now on gets it.
   std::optional<size_t> fault = std::nullopt;

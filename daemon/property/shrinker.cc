@@ -122,7 +122,8 @@ class Shrinker {
       out.back().items[at].occurrence = item.occurrence - 1;
       return out;
     }
-    for (Json& value : smaller_values(item.value)) {
+    for (Json& value : item.generator ? smaller_values(item.value, *item.generator)
+                                      : smaller_values(item.value)) {
       out.push_back(out_.program);
       out.back().items[at].value = std::move(value);
     }
@@ -167,6 +168,39 @@ std::vector<Json> smaller_values(const Json& value) {
         Json whole = value;
         if (value.is_array()) whole[static_cast<size_t>(each - value.begin())] = smaller;
         if (value.is_object()) whole[each.key()] = smaller;
+        out.push_back(std::move(whole));
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<Json> smaller_values(const Json& value, const Json& generator) {
+  std::vector<Json> out;
+  if (!generator.is_object() || generator.size() != 1) return out;  // a constant
+  const std::string& kind = generator.begin().key();
+  const Json& what = *generator.begin();
+  if (kind == "text") return smaller_values(value);
+  if (kind == "int") {
+    const int64_t least = what[0].get<int64_t>(), most = what[1].get<int64_t>();
+    add(std::clamp(int64_t{0}, least, most), value, &out);
+    for (const Json& each : smaller_values(value)) {
+      if (each >= least && each <= most) add(each, value, &out);
+    }
+  } else if (kind == "one_of") {
+    for (const Json& each : what) {
+      if (each == value) break;
+      out.push_back(each);
+    }
+  } else if ((kind == "array" || kind == "object") && value.size() == what.size() &&
+             value.is_array() == what.is_array()) {
+    for (auto each = value.begin(); each != value.end(); ++each) {
+      const bool in_array = value.is_array();
+      const auto at = static_cast<size_t>(std::distance(value.begin(), each));
+      const Json& part = in_array ? what[at] : what[each.key()];
+      for (const Json& smaller : smaller_values(*each, part)) {
+        Json whole = value;
+        (in_array ? whole[at] : whole[each.key()]) = smaller;
         out.push_back(std::move(whole));
       }
     }

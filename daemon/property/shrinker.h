@@ -23,5 +23,8 @@ Result<Shrunk> shrink(const Program& failing, ProgramModel* model, const FailsAl
 
 // Smaller values in the place of this one, the smallest first. References stay.
 std::vector<nlohmann::json> smaller_values(const nlohmann::json& value);
+// Those of them that the value's generator makes, too. Of {"one_of": ...} the values that stand before it.
+std::vector<nlohmann::json> smaller_values(const nlohmann::json& value,
+                                           const nlohmann::json& generator);
 
 }  // namespace filibuster::property

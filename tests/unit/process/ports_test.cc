@@ -21,10 +21,11 @@ ServiceConfig service_with_port(const std::string& name, uint16_t port) {
 
 class Listener {
  public:
-  explicit Listener(uint16_t port = 0, bool reuse_address = false)
+  // `option`: SO_REUSEADDR, SO_REUSEPORT or 0.
+  explicit Listener(uint16_t port = 0, int option = 0)
       : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const int reuse = reuse_address ? 1 : 0;
-    setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
+    const int on = 1;
+    if (option != 0) setsockopt(fd_, SOL_SOCKET, option, &on, sizeof on);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -180,13 +181,29 @@ void leave_connection(const Listener& listener) {
 TEST(Ports, OneOnWhichConnectionsLingerIsTakenWhereItsServerCanHaveIt) {
   const Config config = two_services();
   const PortMap former = some_ports(config);
-  leave_connection(Listener(former.at("users"), true));
-  leave_connection(Listener(former.at("movies"), false));
+  leave_connection(Listener(former.at("users"), SO_REUSEADDR));
+  leave_connection(Listener(former.at("movies")));
   PortClaims claims;
   const auto ports = allocate_ports(config, former, &claims);
   EXPECT_EQ(ports->numbers.at("users"), former.at("users"));
   EXPECT_NE(ports->numbers.at("movies"), former.at("movies"));
   EXPECT_EQ(ports->moved.size(), 1u);
+}
+
+TEST(Ports, OneOnWhichConnectionsLingerIsFreeAsSoonAsNobodyListens) {
+  for (const int option : {SO_REUSEADDR, SO_REUSEPORT}) {
+    const PortMap former = some_ports(two_services());
+    const uint16_t port = former.at("users");
+    {
+      const Listener listener(port, option);
+      leave_connection(listener);
+      EXPECT_TRUE(port_is_taken(port));
+      EXPECT_TRUE(port_is_taken(port, "127.0.0.1"));
+    }
+    EXPECT_FALSE(port_is_taken(port));
+    EXPECT_FALSE(port_is_taken(port, "127.0.0.1"));
+    const Listener next(port, option);  // as the kernel sees it
+  }
 }
 
 TEST(Ports, NamesAreReplacedInText) {

@@ -47,12 +47,12 @@ Program generated(uint64_t seed) {
   return program ? program.value() : Program();
 }
 
-TEST(Programs, FollowFromTheirSeedAlone) {
+TEST(PropertyPrograms, FollowFromTheirSeedAlone) {
   EXPECT_EQ(generated(1), generated(1));
   EXPECT_NE(generated(1), generated(2));
 }
 
-TEST(Programs, AreValidAndHaveWhatTheirWeightsSay) {
+TEST(PropertyPrograms, AreValidAndHaveWhatTheirWeightsSay) {
   Store model;
   std::map<std::string, int> seen;
   for (uint64_t seed = 0; seed < 1000; ++seed) {
@@ -69,7 +69,7 @@ TEST(Programs, AreValidAndHaveWhatTheirWeightsSay) {
   EXPECT_GT(seen["read"], seen["write"]);
 }
 
-TEST(Programs, AReferenceNeedsItsCommandBeforeIt) {
+TEST(PropertyPrograms, AReferenceNeedsItsCommandBeforeIt) {
   Store model;
   Item write, read;
   write.f = "write";
@@ -117,6 +117,24 @@ TEST(Values, AreThoseOfTheirGenerators) {
   EXPECT_EQ(make(R"({"int": [2, 1]})"), "error");
   EXPECT_EQ(make(R"({"one_of": []})"), "error");
   EXPECT_EQ(make(R"({"text": 3})"), "error");
+}
+
+TEST(Values, GetSmallerWithinTheirGenerator) {
+  const auto smaller = [](const char* value, const char* generator) {
+    return Json(smaller_values(Json::parse(value), Json::parse(generator))).dump();
+  };
+  EXPECT_EQ(smaller("9", R"({"int": [0, 9]})"), "[0,4,8]");
+  EXPECT_EQ(smaller("9", R"({"int": [7, 9]})"), "[7,8]");
+  EXPECT_EQ(smaller("-5", R"({"int": [-9, -4]})"), "[-4]");
+  EXPECT_EQ(smaller("\"c\"", R"({"one_of": ["a", "b", "c", "d"]})"), R"(["a","b"])");
+  EXPECT_EQ(smaller("\"bc\"", R"({"text": {"max": 3}})"), R"(["","b","aa"])");
+  EXPECT_EQ(smaller(R"({"a": 1, "b": "y"})",
+                    R"({"object": {"a": {"int": [0, 1]}, "b": {"one_of": ["x", "y"]}}})"),
+            R"([{"a":0,"b":"y"},{"a":1,"b":"x"}])");
+  EXPECT_EQ(smaller("[2, 5]", R"({"array": [{"int": [2, 3]}, 5]})"), "[]");
+  EXPECT_EQ(smaller("[3, 5]", R"({"array": [{"int": [2, 3]}, 5]})"), "[[2,5]]");
+  for (const char* constant : {R"({"value": 7})", R"({"result_of": "write"})", "7"})
+    EXPECT_EQ(smaller("7", constant), "[]");
 }
 
 TEST(Shrinking, LeavesTheFaultAndTheWriteThatFail) {

@@ -120,9 +120,9 @@ TEST(Calls, MessagesArePercentEncoded) {
 
 // --- answers that no server gave -----------------------------------------------------------------
 
-class Answers : public ::testing::Test {
+class GrpcAnswers : public ::testing::Test {
  protected:
-  Answers() {
+  GrpcAnswers() {
     t.requests(http2::client_start() +
                http2::frame(http2::FrameType::kHeaders, 5, 1, client.block({{":method", "POST"}})));
     t.responses(http2::settings());
@@ -152,26 +152,26 @@ class Answers : public ::testing::Test {
   http2::Output out{memory, sizeof memory};
 };
 
-TEST_F(Answers, TrailersOnly) {
+TEST_F(GrpcAnswers, TrailersOnly) {
   write_status(1, {Code::kUnavailable, "out: 5%", "\x01\x02\xff\xfe"}, true, {}, 16384, out);
   EXPECT_EQ(read(), "response 1 application/grpc 200 grpc=14:out: 5%25\n< end 1\nclosed 1\n");
   EXPECT_EQ(t.fields[1].back(),
             (std::pair<std::string, std::string>("grpc-status-details-bin", "AQL//g")));
 }
 
-TEST_F(Answers, AHeadOfTheServerAndAStatus) {
+TEST_F(GrpcAnswers, AHeadOfTheServerAndAStatus) {
   server_sends_head();
   write_status(1, {Code::kInternal, "", ""}, false, {}, 16384, out);
   EXPECT_EQ(read(), "response 1 application/grpc 200\n< trailers 1 grpc=13:\n< end 1\nclosed 1\n");
 }
 
-TEST_F(Answers, LongBlocksAreCutIntoFrames) {
+TEST_F(GrpcAnswers, LongBlocksAreCutIntoFrames) {
   server_sends_head();
   write_status(1, {Code::kInternal, std::string(300, 'y'), ""}, false, {}, 100, out);
   EXPECT_NE(read().find("grpc=13:" + std::string(300, 'y')), std::string::npos);
 }
 
-TEST_F(Answers, AnOwedTableSizeUpdateGoesFirstAndTheServersMayFollow) {
+TEST_F(GrpcAnswers, AnOwedTableSizeUpdateGoesFirstAndTheServersMayFollow) {
   http2::Encoder server;
   t.requests(http2::settings(http2::setting(1, 0)));
   t.responses(http2::settings_ack() + http2::settings_ack());
@@ -184,7 +184,7 @@ TEST_F(Answers, AnOwedTableSizeUpdateGoesFirstAndTheServersMayFollow) {
   EXPECT_EQ(t.lines.back(), "closed 3");
 }
 
-TEST_F(Answers, FramesOfTheConnection) {
+TEST_F(GrpcAnswers, FramesOfTheConnection) {
   using http2::ErrorCode;
   http2::write_settings({{http2::SettingId::kMaxFrameSize, 20000}}, out);
   http2::write_window_update(1, 7, out);
@@ -194,7 +194,7 @@ TEST_F(Answers, FramesOfTheConnection) {
   EXPECT_EQ(t.view->settings_for(http2::Direction::kRequests).max_frame_size, 20000u);
 }
 
-TEST_F(Answers, WhatDoesNotFitFails) {
+TEST_F(GrpcAnswers, WhatDoesNotFitFails) {
   write_status(1, {Code::kInternal, std::string(9000, 'x'), ""}, true, {}, 16384, out);
   EXPECT_FALSE(out.ok());
   http2::Output other(memory, sizeof memory);
