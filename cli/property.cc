@@ -12,7 +12,7 @@ namespace {
 
 struct PropertyOptions {
   SessionOptions session;
-  uint64_t seed = 0, tests = 100, clients = 0, repetitions = 0;
+  uint64_t seed = 0, tests = 100, clients = 0, repetitions = 0, schedules = 0;
   bool has_seed = false;
   std::string info = "fail";
 };
@@ -37,6 +37,13 @@ Work declare_property(CLI::App& app) {
                      "of a program of several clients (default: as the configuration says)")
           ->type_name("N")
           ->check(CLI::Range(1, 1000));
+  CLI::Option* const schedules =
+      app.add_option(
+             "--schedules", options->schedules,
+             "so often an execution stops a command behind a call, while another one goes on "
+             "(default: as the configuration says)")
+          ->type_name("N")
+          ->check(CLI::Range(0, 2));
   app.add_option("--max-time", options->session.max_time,
                  "begin no program after this time (90s, 10m, 1h)")
       ->type_name("TIME");
@@ -46,7 +53,7 @@ Work declare_property(CLI::App& app) {
       ->type_name("WHAT")
       ->check(CLI::IsMember({"fail", "end"}))
       ->capture_default_str();
-  return [options, seed, clients, repetitions](const Invocation&) {
+  return [options, seed, clients, repetitions, schedules](const Invocation&) {
     auto request = session_request("property", options->session, this_client());
     if (!request) return complain(kUsage, request.error().message);
     if (seed->count() == 0) options->seed = std::random_device()();
@@ -54,6 +61,7 @@ Work declare_property(CLI::App& app) {
         {"seed", options->seed}, {"tests", options->tests}, {"info", options->info}};
     if (clients->count() > 0) request.value()["property"]["clients"] = options->clients;
     if (repetitions->count() > 0) request.value()["property"]["repetitions"] = options->repetitions;
+    if (schedules->count() > 0) request.value()["property"]["schedules"] = options->schedules;
     return run_session(options->session, request.value());
   };
 }

@@ -67,6 +67,8 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
                                const std::vector<PlannedRpcFault>& plan) override;
   void arm(size_t number, uint32_t calls) override;
   bool is_waiting(size_t number) const override;
+  bool is_held(size_t number) const override;
+  void release(size_t number) override;
   bool wait_quiescent(milliseconds timeout) override;
   ExecutionRecord end_execution() override;
   ExecutionRecord next_execution(uint32_t next) override;
@@ -370,6 +372,16 @@ bool Hub::is_waiting(size_t number) const {
   if (!recorder_.running()) return false;
   const uint32_t arm = recorder_.arm_of(number);
   return arm != 0 && lane_->is_waiting(arm, recorder_.execution());
+}
+
+bool Hub::is_held(size_t number) const {
+  const std::lock_guard lock(mutex_);
+  return recorder_.running() && hand_offs_->is_held(static_cast<uint32_t>(number));
+}
+
+void Hub::release(size_t number) {
+  const std::lock_guard lock(mutex_);
+  if (recorder_.running()) hand_offs_->release(static_cast<uint32_t>(number), clock_ns());
 }
 
 bool Hub::wait_quiescent(milliseconds timeout) {

@@ -114,6 +114,10 @@ class AgentHub {
   virtual void arm(size_t number, uint32_t calls) = 0;
   // Is row `number` armed, and has no call got its fault yet?
   virtual bool is_waiting(size_t number) const = 0;
+  // Row `number` is a latency: has its answer come, and does it wait? Not of HTTP/2.
+  virtual bool is_held(size_t number) const = 0;
+  // Its time is over, whether or not the answer has come.
+  virtual void release(size_t number) = 0;
   // True when no incoming request and no RPC of the execution is open and every ring is read to its
   // published end. Waits at most `timeout`, measured by patient_now().
   virtual bool wait_quiescent(std::chrono::milliseconds timeout) = 0;

@@ -375,6 +375,20 @@ void Finisher::waits_without_limit(uint64_t rpc) {
   connections_.erase(place);
 }
 
+bool Finisher::is_held(uint32_t plan_entry) const {
+  return std::any_of(connections_.begin(), connections_.end(), [&](const auto& row) {
+    return row.second->hand_off.plan_entry == plan_entry && !row.second->steps.empty();
+  });
+}
+
+void Finisher::release(uint32_t plan_entry) {
+  for (const auto& [number, connection] : connections_) {
+    if (connection->hand_off.plan_entry != plan_entry) continue;
+    connection->fault.latency_ms = 0;
+    for (Connection::Step& step : connection->steps) step.at_ns = 0;
+  }
+}
+
 void Finisher::expire(uint64_t now_ns) {
   std::vector<uint64_t> over, due;
   for (const auto& [number, connection] : connections_) {

@@ -44,6 +44,10 @@ class Finisher {
   // A thread of the caller waits without a limit for the answer to this RPC. Where the fault has sent half of it, the connection
   // ends at once, and the reason is reported; else the hang limit's report says so.
   void waits_without_limit(uint64_t rpc);
+  // Does an answer wait for the time of the fault that stands in this entry of the plan?
+  bool is_held(uint32_t plan_entry) const;
+  // Its time is over, also if the answer is still to come.
+  void release(uint32_t plan_entry);
   // Ends the connections that reached their limit, and reports why.
   void expire(uint64_t now_ns);
   // CLOCK_MONOTONIC of the next limit; 0: none.

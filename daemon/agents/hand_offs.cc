@@ -70,7 +70,8 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
     if (changes && (hand_off.protocol == static_cast<uint8_t>(Protocol::kSealed) ||
                     hand_off.protocol == static_cast<uint8_t>(Protocol::kRedis))) {
       constexpr uint64_t kNsPerMs = 1'000'000;
-      const uint64_t latency_ns = fault->latency_ms * kNsPerMs;
+      const uint64_t latency_ns =
+          released_.contains(hand_off.plan_entry) ? 0 : fault->latency_ms * kNsPerMs;
       if (!late_.take(hand_off, std::move(held), std::move(real), latency_ns,
                       now_ns + hang_limit_ns() + patience_ns()))
         recorder_->lost(agent.name() + ": an answer could not be passed on late");
@@ -78,6 +79,7 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
     }
     if (changes) {
       order.change = *fault;
+      if (released_.contains(hand_off.plan_entry)) order.change.latency_ms = 0;
     } else {
       order.answer = render_http_response(*fault, hand_off.head_request != 0);
     }
@@ -88,6 +90,13 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
   }
   fail_point("handed-off");
   return true;
+}
+
+void HandOffs::release(uint32_t plan_entry, uint64_t now_ns) {
+  released_.insert(plan_entry);
+  finisher_.release(plan_entry);
+  late_.release(plan_entry);
+  expire(now_ns);
 }
 
 void HandOffs::expire(uint64_t now_ns) {
@@ -106,6 +115,7 @@ uint64_t HandOffs::next_deadline_ns() const {
 }
 
 void HandOffs::end_execution(uint32_t execution) {
+  released_.clear();
   finisher_.reset_all(execution);
   late_.end_execution(execution);
   relays_.end_execution(execution);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "daemon/agents/finisher.h"
@@ -39,6 +40,12 @@ class HandOffs final : RelayHost {
   void relay_ready(uint64_t number, uint64_t now_ns) { relays_.ready(number, now_ns); }
   // A thread waits without a limit for the rest of the answer to this RPC, which a fault holds back.
   void waits_without_limit(uint64_t rpc) { finisher_.waits_without_limit(rpc); }
+  // Does the answer that the latency of this entry holds back wait for its time? Of HTTP/2 not known.
+  bool is_held(uint32_t plan_entry) const {
+    return finisher_.is_held(plan_entry) || late_.is_held(plan_entry);
+  }
+  // The time of the entry is over, for this execution. Of HTTP/2 nothing happens.
+  void release(uint32_t plan_entry, uint64_t now_ns);
   void expire(uint64_t now_ns);
   // CLOCK_MONOTONIC of the next limit; 0: none.
   uint64_t next_deadline_ns() const;
@@ -69,6 +76,7 @@ class HandOffs final : RelayHost {
   Finisher finisher_;
   LatePassages late_;
   Relays relays_;
+  std::set<uint32_t> released_;  // entries of the plan of this execution
 };
 
 }  // namespace filibuster

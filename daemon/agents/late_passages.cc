@@ -162,6 +162,21 @@ bool LatePassages::move(Passage* passage, Direction* direction) {
   return watch(direction->from, passage->number, EPOLL_CTL_MOD);
 }
 
+bool LatePassages::is_held(uint32_t plan_entry) const {
+  return std::any_of(passages_.begin(), passages_.end(), [&](const auto& row) {
+    return row.second->hand_off.plan_entry == plan_entry && row.second->waits &&
+           row.second->due_ns != 0;
+  });
+}
+
+void LatePassages::release(uint32_t plan_entry) {
+  for (const auto& [number, passage] : passages_) {
+    if (passage->hand_off.plan_entry != plan_entry) continue;
+    passage->latency_ns = 0;
+    if (passage->due_ns != 0) passage->due_ns = 1;  // long ago
+  }
+}
+
 void LatePassages::expire(uint64_t now_ns) {
   std::erase_if(passages_, [&](auto& row) {
     Passage& passage = *row.second;

@@ -27,6 +27,9 @@ class LatePassages {
             uint64_t deadline_ns);
   // epoll reported something for `number` (without our tag).
   void ready(uint64_t number, uint64_t now_ns);
+  // As those of the finisher.
+  bool is_held(uint32_t plan_entry) const;
+  void release(uint32_t plan_entry);
   void expire(uint64_t now_ns);
   // CLOCK_MONOTONIC; 0: none.
   uint64_t next_deadline_ns() const;

@@ -122,9 +122,10 @@ inline constexpr int64_t kMostPropertyClients = 5;
 
 struct PropertyConfig {
   Command model, client;
-  uint64_t length = 20;      // items of a program at most
-  uint64_t clients = 1;      // that ask at the same time
+  uint64_t length = 20;       // items of a program at most
+  uint64_t clients = 1;       // that ask at the same time
   uint64_t repetitions = 10;  // of a program of several clients
+  uint64_t schedules = 2;     // preemptions of one execution at most
   uint64_t fault_weight = 1, request_weight = 9;
 };
 

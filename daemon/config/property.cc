@@ -13,6 +13,7 @@ struct PropertyDraft {
 constexpr int64_t kMostWeight = 1'000'000;
 constexpr int64_t kMostItems = 10'000;
 constexpr int64_t kMostRepetitions = 1'000;
+constexpr int64_t kMostPreemptions = 2;
 
 template <uint64_t PropertyConfig::*member>
 void read_number(Reader& reader, const SourceNode& node, int64_t least, int64_t most,
@@ -41,6 +42,10 @@ constexpr Key<PropertyDraft> kPropertyKeys[] = {
     {"repetitions", false,
      [](Reader& reader, const SourceNode& node, PropertyDraft* out) {
        read_number<&PropertyConfig::repetitions>(reader, node, 1, kMostRepetitions, out);
+     }},
+    {"schedules", false,
+     [](Reader& reader, const SourceNode& node, PropertyDraft* out) {
+       read_number<&PropertyConfig::schedules>(reader, node, 0, kMostPreemptions, out);
      }},
     {"fault_weight", false,
      [](Reader& reader, const SourceNode& node, PropertyDraft* out) {

@@ -58,7 +58,10 @@ std::string to_text(const ExitStatus& status) {
          (name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(status.code));
 }
 
-uint64_t process_start_time(pid_t pid) {
+namespace {
+
+// A field of /proc/PID/stat from the third on. 0: no such process.
+uint64_t stat_field(pid_t pid, int wanted) {
   char path[48], text[1024];
   snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -69,8 +72,18 @@ uint64_t process_start_time(pid_t pid) {
   text[size] = '\0';
   // The name (field 2) may hold anything, so count from the last ')': field 3 follows.
   const char* at = strrchr(text, ')');
-  for (int field = 2; at != nullptr && field < 22; ++field) at = strchr(at + 1, ' ');
+  for (int field = 2; at != nullptr && field < wanted; ++field) at = strchr(at + 1, ' ');
   return at == nullptr ? 0 : strtoull(at + 1, nullptr, 10);
+}
+
+}  // namespace
+
+pid_t parent_of_process(pid_t pid) {
+  return static_cast<pid_t>(stat_field(pid, 4));
+}
+
+uint64_t process_start_time(pid_t pid) {
+  return stat_field(pid, 22);
 }
 
 bool wait_for_end(pid_t pid, uint64_t start_time, std::chrono::milliseconds timeout) {

@@ -40,6 +40,8 @@ struct SpawnOptions {
   int input = -1, output = -1;
 };
 
+// 0: no such process.
+pid_t parent_of_process(pid_t pid);
 // Field 22 of /proc/PID/stat: with the pid it names one process of this boot. 0: no such process.
 uint64_t process_start_time(pid_t pid);
 // Waits at most `timeout` for a process that need not be our child. False: it goes on.

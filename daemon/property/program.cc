@@ -34,6 +34,7 @@ size_t block_size(const Program& program, size_t at) {
 
 Program without(const Program& program, size_t at, size_t count) {
   Program out;
+  out.holds = program.holds;
   const size_t end = std::min(at + count, program.items.size());
   bool begins = false;  // what comes next loses the begin of its block
   for (size_t i = 0; i < program.items.size(); ++i) {
@@ -44,6 +45,34 @@ Program without(const Program& program, size_t at, size_t count) {
     out.items.push_back(program.items[i]);
     if (i == end) out.items.back().parallel &= !begins;
   }
+  return out;
+}
+
+bool holds_fit(const Program& program) {
+  return std::all_of(program.holds.begin(), program.holds.end(), [&](const Hold& hold) {
+    for (size_t at = 0, size = 0; at < program.items.size(); at += size) {
+      size = block_size(program, at);
+      size_t found = 0;
+      for (size_t i = at; i < at + size; ++i) {
+        const Item& item = program.items[i];
+        found += !item.is_fault() && (item.number == hold.command || item.number == hold.until);
+      }
+      if (found == 2) return true;
+    }
+    return false;
+  });
+}
+
+nlohmann::ordered_json holds_json(const std::vector<Hold>& holds) {
+  auto out = nlohmann::ordered_json::array();
+  for (const Hold& hold : holds)
+    out.push_back({{"command", hold.command},
+                   {"caller", hold.edge.caller},
+                   {"service", hold.edge.service},
+                   {"method", hold.edge.method},
+                   {"path", hold.edge.path},
+                   {"occurrence", hold.occurrence},
+                   {"until", hold.until}});
   return out;
 }
 

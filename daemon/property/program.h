@@ -41,8 +41,19 @@ struct Item {
   bool operator==(const Item&) const = default;
 };
 
+// A command of a block stops behind a call of its own, whose answer waits, until another command of the block has ended (or stops, too).
+struct Hold {
+  uint32_t command = 0;     // Item::number
+  Edge edge;                // of the call
+  uint32_t occurrence = 1;  // the how many-th of the edge that the command makes
+  uint32_t until = 0;       // Item::number
+  bool operator==(const Hold&) const = default;
+};
+
 struct Program {
   std::vector<Item> items;
+  // In the order in which they happen. All of them are of one block, and each is of the command that the one before it waits for.
+  std::vector<Hold> holds = {};
   bool operator==(const Program&) const = default;
 };
 
@@ -57,7 +68,11 @@ std::vector<uint32_t> results_in(const nlohmann::json& value);
 std::optional<nlohmann::json> with_results(
     const nlohmann::json& value, const std::vector<std::optional<nlohmann::json>>& answers);
 
-// docs/schema/counterexample.schema.json 'program'. `faults` has those that items refer to.
+// Are the two commands of each hold in one block?
+bool holds_fit(const Program& program);
+
+// docs/schema/property.schema.json 'item' and 'hold'. `faults` has those that items refer to.
+nlohmann::ordered_json holds_json(const std::vector<Hold>& holds);
 nlohmann::ordered_json program_json(const Program& program,
                                     const std::vector<ArmableFault>& faults);
 // "write "a"", "Full at the next web -> queue POST /enqueue": as reports name an item.

@@ -28,8 +28,8 @@ class Shrinker {
     bool smaller = true;
     while (smaller && out_.finished) {
       smaller = false;
-      for (const auto pass :
-           {&Shrinker::delete_items, &Shrinker::put_in_order, &Shrinker::shrink_values}) {
+      for (const auto pass : {&Shrinker::delete_holds, &Shrinker::delete_items,
+                              &Shrinker::put_in_order, &Shrinker::shrink_values}) {
         auto changed = (this->*pass)();
         if (!changed) return changed.error();
         smaller |= changed.value();
@@ -46,12 +46,14 @@ class Shrinker {
              (item.is_fault()
                   ? "!" + std::to_string(*item.fault) + "," + std::to_string(item.occurrence) + "\n"
                   : item.f + std::to_string(item.number) + json_text(item.value) + "\n");
-    return out;
+    return out + holds_json(program.holds).dump();
   }
 
   // True: it fails in the same way, and is the program now.
   Result<bool> take(Program candidate) {
-    if (candidate.items.empty() || !tried_.insert(key_of(candidate)).second) return false;
+    if (candidate.items.empty() || !holds_fit(candidate) ||
+        !tried_.insert(key_of(candidate)).second)
+      return false;
     auto valid = is_valid(candidate, model_);
     if (!valid) return valid.error();
     if (!valid.value()) return false;
@@ -66,6 +68,20 @@ class Shrinker {
     ++out_.steps;
     out_.program = std::move(candidate);
     return true;
+  }
+
+  // One stays: without it, the commands happen in some order, which need not be the same again.
+  Result<bool> delete_holds() {
+    bool any = false;
+    while (out_.program.holds.size() > 1 && out_.finished) {
+      Program candidate = out_.program;
+      candidate.holds.pop_back();
+      auto taken = take(std::move(candidate));
+      if (!taken) return taken.error();
+      if (!taken.value()) break;
+      any = true;
+    }
+    return any;
   }
 
   Result<bool> delete_items() {

@@ -1,10 +1,15 @@
 // The execution of a program of several clients: the commands of a block run at the same time, and the history must be linearisable (Herlihy and
 // Wing 1990; Claessen et al. 2009 for programs).
 #include <algorithm>
+#include <atomic>
 #include <latch>
+#include <map>
 #include <mutex>
 #include <thread>
 
+#include "core/index/execution_index.h"
+#include "daemon/lint/record_view.h"
+#include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
 #include "daemon/property/linearisability.h"
 #include "daemon/verbs/property/tester.h"
@@ -19,14 +24,28 @@ namespace {
 
 constexpr std::chrono::seconds kJudgingLimit{10};
 constexpr size_t kJudgingBytes = size_t{512} << 20;
+// How long a command has to go on while another one stands still. One that needs what the other has locked never does.
+constexpr std::chrono::milliseconds kTurnLimit{300};
+constexpr std::chrono::microseconds kLookAgain{200};
 
 }  // namespace
+
+// A command that a thread of its own asks.
+struct PropertyTester::Asked {
+  size_t item = 0, call = 0,
+         client = 0;  // places in what is executed, in the history, and of the client
+  uint32_t number = 0;
+  Result<Answered> answered = Answered{};
+  std::atomic<bool> ended = false;
+  std::thread thread;
+};
 
 Result<void> PropertyTester::run_blocks(const Program& program, ExecutedProgram* out) {
   if (auto done = clients_.reset(); !done) return done;
   answers_.clear();
   begun_ns_.clear();
   history_ = {};
+  seen_.clear();
   event_ = 0;
   processes_.resize(clients_.size());
   for (size_t i = 0; i < processes_.size(); ++i) processes_[i] = i;
@@ -41,19 +60,16 @@ Result<void> PropertyTester::run_blocks(const Program& program, ExecutedProgram*
       armed.item = block.front();
       armed.outcome = "armed";
       out->items.push_back(std::move(armed));
-    } else if (auto ran = run_block(block, out); !ran) {
+    } else if (auto ran = run_block(block, program, out); !ran) {
       return ran;
     }
   }
   return {};
 }
 
-Result<void> PropertyTester::run_block(std::span<const Item> block, ExecutedProgram* out) {
-  struct Running {
-    size_t item = 0, call = 0;  // places in `out` and in the history
-    Result<Answered> answered = Answered{};
-  };
-  std::vector<Running> running;
+Result<void> PropertyTester::run_block(std::span<const Item> block, const Program& program,
+                                       ExecutedProgram* out) {
+  std::vector<std::unique_ptr<Asked>> commands;
   const uint64_t begun = clock_ns();
   for (const Item& item : block) {
     begun_ns_.push_back(begun);
@@ -68,56 +84,158 @@ Result<void> PropertyTester::run_block(std::span<const Item> block, ExecutedProg
       continue;
     }
     executed.asked = *asked;
-    executed.process = std::to_string(processes_[running.size()]);
+    executed.process = std::to_string(processes_[commands.size()]);
     Call call;
     call.process = executed.process;
     call.f = item.f;
     call.asked = *asked;
     call.line = static_cast<int>(out->items.size()) + 1;
-    running.push_back({out->items.size(), history_.calls.size()});
+    auto command = std::make_unique<Asked>();
+    command->item = out->items.size();
+    command->call = history_.calls.size();
+    command->client = commands.size();
+    command->number = item.number;
+    commands.push_back(std::move(command));
     history_.calls.push_back(std::move(call));
     out->items.push_back(std::move(executed));
   }
   std::mutex mutex;  // of the history
-  std::latch all_there(static_cast<std::ptrdiff_t>(running.size()));
-  const auto ask = [&](size_t client) {
-    Running& of = running[client];
-    Call& call = history_.calls[of.call];
-    all_there.arrive_and_wait();
-    const auto now = [&] {
-      const std::lock_guard lock(mutex);
-      return event_++;
-    };
-    call.call = now();
-    of.answered = clients_.ask(client, call.process, call.f, call.asked);
-    const int64_t end = now();
-    if (!of.answered) return;
-    call.outcome = of.answered->outcome;
-    call.answered = of.answered->answer;
-    // What failed to read has certainly changed nothing.
-    if (call.outcome == property::Outcome::kInfo && model_->only_reads(call.f))
-      call.outcome = property::Outcome::kFail;
-    if (call.outcome != property::Outcome::kInfo) call.end = end;
+  const auto now = [&] {
+    const std::lock_guard lock(mutex);
+    return event_++;
   };
-  std::vector<std::thread> threads;
-  for (size_t client = 1; client < running.size(); ++client) threads.emplace_back(ask, client);
-  if (!running.empty()) ask(0);
-  for (std::thread& each : threads) each.join();
-  for (size_t client = 0; client < running.size(); ++client) {
-    Running& of = running[client];
-    if (!of.answered) return of.answered.error();
-    ExecutedItem& executed = out->items[of.item];
-    executed.outcome = outcome_name(of.answered->outcome);
-    executed.answered = of.answered->answer;
-    executed.reason = of.answered->reason;
-    if (of.answered->outcome == property::Outcome::kOk)
-      answers_[executed.item.number] = of.answered->answer;
+  const auto ask = [&](Asked* command) {
+    Call& call = history_.calls[command->call];
+    call.call = now();
+    command->answered = clients_.ask(command->client, call.process, call.f, call.asked);
+    const int64_t end = now();
+    if (command->answered) {
+      call.outcome = command->answered->outcome;
+      call.answered = command->answered->answer;
+      // What failed to read has certainly changed nothing.
+      if (call.outcome == property::Outcome::kInfo && model_->only_reads(call.f))
+        call.outcome = property::Outcome::kFail;
+      if (call.outcome != property::Outcome::kInfo) call.end = end;
+    }
+    command->ended.store(true, std::memory_order_release);
+  };
+  const auto is_of_block = [&](const property::Hold& hold) {
+    return std::any_of(block.begin(), block.end(),
+                       [&](const Item& item) { return item.number == hold.command; });
+  };
+  if (!program.holds.empty() && is_of_block(program.holds.front())) {
+    const auto is_fault = [](const Item& item) { return item.is_fault(); };
+    const auto first_row =
+        static_cast<size_t>(std::count_if(program.items.begin(), program.items.end(), is_fault));
+    out->schedule = follow(program.holds, first_row, commands,
+                           [&](Asked* command) { command->thread = std::thread(ask, command); });
+  }
+  std::latch all_there(static_cast<std::ptrdiff_t>(commands.size()));
+  for (const auto& each : commands) {
+    if (each->thread.joinable()) {
+      all_there.count_down();
+      continue;
+    }
+    each->thread = std::thread([&, command = each.get()] {
+      all_there.arrive_and_wait();
+      ask(command);
+    });
+  }
+  for (const auto& each : commands) each->thread.join();
+  const uint64_t ended = clock_ns();
+  const size_t number = seen_.empty() ? 0 : seen_.back().block + 1;
+  for (const auto& each : commands) {
+    if (!each->answered) return each->answered.error();
+    seen_.push_back({number, each->client, each->number, begun, ended});
+    ExecutedItem& executed = out->items[each->item];
+    executed.outcome = outcome_name(each->answered->outcome);
+    executed.answered = each->answered->answer;
+    executed.reason = each->answered->reason;
+    if (each->answered->outcome == property::Outcome::kOk)
+      answers_[each->number] = each->answered->answer;
     // Its command may still have an effect, so a process of this name does no other one.
-    if (history_.calls[of.call].outcome == property::Outcome::kInfo)
-      processes_[client] += clients_.size();
+    if (history_.calls[each->call].outcome == property::Outcome::kInfo)
+      processes_[each->client] += clients_.size();
     if (counts_) ++out_->commands[executed.item.f + " " + executed.outcome];
   }
   return {};
+}
+
+// Gives the commands their turns: each goes on until it stops at its hold, ends, or cannot go on before another one does. Then all of them go on.
+ExecutedProgram::Schedule PropertyTester::follow(
+    const std::vector<property::Hold>& holds, size_t first_row,
+    const std::vector<std::unique_ptr<Asked>>& commands, const std::function<void(Asked*)>& start) {
+  using Schedule = ExecutedProgram::Schedule;
+  AgentHub& hub = lane_.hub();
+  Schedule out = Schedule::kHappened;
+  for (size_t turn = 0; turn <= holds.size() && out == Schedule::kHappened; ++turn) {
+    const uint32_t number = turn < holds.size() ? holds[turn].command : holds.back().until;
+    const auto found = std::find_if(commands.begin(), commands.end(),
+                                    [&](const auto& each) { return each->number == number; });
+    if (found == commands.end()) {  // it was left out
+      out = Schedule::kUnmet;
+      break;
+    }
+    Asked* const command = found->get();
+    const bool stops = turn < holds.size();
+    if (stops) hub.arm(first_row + turn, holds[turn].occurrence);
+    if (command->thread.joinable()) {
+      hub.release(first_row + turn - 2);  // where it stopped in its last turn
+    } else {
+      start(command);
+    }
+    const auto began = hub.patient_now();
+    while (!command->ended.load(std::memory_order_acquire) &&
+           !(stops && hub.is_held(first_row + turn)) && out == Schedule::kHappened) {
+      // Without another command that stands still, it goes on by itself.
+      if (turn > 0 && hub.patient_now() - began > kTurnLimit) out = Schedule::kImpossible;
+      std::this_thread::sleep_for(kLookAgain);
+    }
+    if (stops && out == Schedule::kHappened && !hub.is_held(first_row + turn))
+      out = Schedule::kUnmet;
+  }
+  for (size_t i = 0; i < holds.size(); ++i) hub.release(first_row + i);
+  return out;
+}
+
+void PropertyTester::learn_calls(const ExecutionRecord& record) {
+  std::map<uint64_t, const RpcRecord*> by_id;
+  for (const RpcRecord& rpc : record.rpcs) by_id.emplace(rpc.rpc, &rpc);
+  const auto cause_of = [&](const RpcRecord& rpc) -> const RpcRecord* {
+    const auto found = by_id.find(rpc.parent_rpc);
+    return rpc.parent_rpc == 0 || found == by_id.end() ? nullptr : found->second;
+  };
+  const auto command_of = [&](const RpcRecord& rpc) {
+    const RpcRecord* root = &rpc;
+    while (const RpcRecord* cause = cause_of(*root)) root = cause;
+    const auto client = root->caller == kTestService
+                            ? clients_.client_of(static_cast<pid_t>(root->pid))
+                            : std::nullopt;
+    return std::find_if(seen_.begin(), seen_.end(), [&](const CommandSeen& each) {
+      return each.client == client && root->issued_ns >= each.from_ns &&
+             root->issued_ns <= each.to_ns;
+    });
+  };
+  std::vector<const RpcRecord*> calls;
+  for (const RpcRecord& rpc : record.rpcs) calls.push_back(&rpc);
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const auto* a, const auto* b) { return a->issued_ns < b->issued_ns; });
+  std::map<uint32_t, property::CommandCalls> by_command;
+  for (const RpcRecord* rpc : calls) {
+    // Answers over HTTP/2 cannot be held, nor is it known what calls are that nobody decrypts.
+    if (rpc->caller == kTestService || rpc->is_sealed() || (rpc->flags & kRpcHttp2) != 0) continue;
+    const auto command = command_of(*rpc);
+    if (command == seen_.end()) continue;
+    const Edge edge{rpc->caller, rpc->service, rpc->method,
+                    std::string(request_path(rpc->method, rpc->target))};
+    by_command[command->command].calls.push_back({edge, !lint::is_read_only(*rpc)});
+  }
+  calls_.assign(seen_.empty() ? 0 : seen_.back().block + 1, {});
+  for (const CommandSeen& each : seen_) {
+    property::CommandCalls& of = by_command[each.command];
+    of.command = each.command;
+    calls_[each.block].push_back(of);
+  }
 }
 
 Result<void> PropertyTester::judge_history(ExecutedProgram* out) {

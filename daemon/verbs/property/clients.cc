@@ -29,6 +29,15 @@ Result<void> Clients::start(size_t number,
   return {};
 }
 
+std::optional<size_t> Clients::client_of(pid_t pid) const {
+  for (; pid > 1; pid = parent_of_process(pid)) {
+    for (size_t i = 0; i < clients_.size(); ++i) {
+      if (clients_[i].pid() == pid) return i;
+    }
+  }
+  return std::nullopt;
+}
+
 Result<Json> Clients::exchange(size_t client, const Json& question) {
   const std::string text = json_text(question);
   auto line = clients_[client].ask(text, limit_, wake_fd_);

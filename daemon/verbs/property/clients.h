@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class Clients {
   // Ends those that there are, and starts `number` new ones.
   Result<void> start(size_t number, const std::function<Result<SpawnOptions>(size_t)>& options);
   size_t size() const { return clients_.size(); }
+  // The client that is this process, or an ancestor of it.
+  std::optional<size_t> client_of(pid_t pid) const;
 
   // Different clients may be asked at the same time, by one thread each. `process`: the name under which the client asks; one whose command has an
   // unknown outcome gets another.

@@ -37,6 +37,13 @@ Result<ExecutedProgram> PropertyTester::execute(const Program& program) {
     row.edge = fault.edge;
     plan.push_back(std::move(row));
   }
+  for (const property::Hold& hold : program.holds) {
+    PlannedRpcFault row;
+    row.fault = property::hold_fault();
+    row.service = hold.edge.service;
+    row.edge = hold.edge;
+    plan.push_back(std::move(row));
+  }
   auto result = runner_->run_body(out.number, plan, [&](ExecutionResult* of) -> Result<void> {
     auto ran = in_blocks_ ? run_blocks(program, &out) : run_items(program, &out);
     broken_ = ran ? "" : ran.error().message;
@@ -49,6 +56,7 @@ Result<ExecutedProgram> PropertyTester::execute(const Program& program) {
   stopped_ |= result->stopped || is_readable(lane_.place().wake_fd);
   read_record(result.value(), &out);
   if (learns_) learn_faults(result->record);
+  if (learns_calls_) learn_calls(result->record);
   if (session_.on_record) session_.on_record(&result->record);
   // A service that dies violates the property, whatever else was seen: that follows from it.
   const std::vector<ServiceEnd> ended =
@@ -177,16 +185,20 @@ Result<void> PropertyTester::count_labels(const ExecutedItem& executed, const Js
 
 void PropertyTester::read_record(const ExecutionResult& result, ExecutedProgram* out) {
   for (const RpcRecord& rpc : result.record.rpcs) {
-    if (!rpc.injected) continue;
+    if (!rpc.injected || rpc.fault == property::hold_fault()) continue;
     const auto behind = std::upper_bound(begun_ns_.begin(), begun_ns_.end(), rpc.issued_ns);
     if (behind == begun_ns_.begin()) continue;
     const auto at = static_cast<size_t>(behind - begun_ns_.begin()) - 1;
     if (at < out->items.size())
       out->items[at].injected.push_back(to_text(rpc.fault) + " at " + describe_rpc(rpc));
   }
-  for (const auto& each : result.record.not_injected) out->not_fired.push_back(each.text);
+  const std::string of_hold = to_text(property::hold_fault());
+  for (const auto& each : result.record.not_injected) {
+    if (!each.text.starts_with(of_hold)) out->not_fired.push_back(each.text);
+  }
   if (!counts_) return;
   ++out_->executions;
+  ++out_->schedules[out->schedule];
   for (const ExecutedItem& item : out->items) {
     for (const std::string& each : item.injected) ++out_->fired[each];
   }

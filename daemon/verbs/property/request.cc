@@ -15,6 +15,7 @@ class PropertyVerb final : public Verb {
     if (options.contains("clients")) own->clients = options.value("clients", uint64_t{1});
     if (options.contains("repetitions"))
       own->repetitions = options.value("repetitions", uint64_t{1});
+    if (options.contains("schedules")) own->schedules = options.value("schedules", uint64_t{0});
     own->info_ends = options.value("info", "fail") == "end";
     draft->request.own = std::move(own);
   }

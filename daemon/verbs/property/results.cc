@@ -1,5 +1,7 @@
 #include "daemon/verbs/property/results.h"
 
+#include <algorithm>
+
 #include "core/version.h"
 #include "daemon/property/history.h"
 #include "daemon/redact/redact.h"
@@ -47,6 +49,18 @@ Ordered executed_json(const ExecutedProgram& program,
           {"not_fired", program.not_fired}, {"output", program.output}};
 }
 
+Ordered schedules_json(const PropertyTest& test) {
+  using Schedule = ExecutedProgram::Schedule;
+  Ordered out = Ordered::object();
+  for (const auto& [which, name] :
+       {std::pair(Schedule::kHappened, "happened"), std::pair(Schedule::kImpossible, "impossible"),
+        std::pair(Schedule::kUnmet, "unmet")}) {
+    const auto found = test.schedules.find(which);
+    out[name] = found == test.schedules.end() ? uint64_t{0} : found->second;
+  }
+  return out;
+}
+
 Ordered test_json(const PropertyTest& test) {
   Ordered faults = Ordered::array(), findings = Ordered::array();
   for (const property::ArmableFault& each : test.faults)
@@ -60,6 +74,7 @@ Ordered test_json(const PropertyTest& test) {
                         {"seed", each.seed},
                         {"first", property::program_json(each.first, test.faults)},
                         {"program", property::program_json(each.program, test.faults)},
+                        {"holds", property::holds_json(each.program.holds)},
                         {"shrunk", executed_json(each.shrunk, test.faults)},
                         {"steps", each.steps},
                         {"finished", each.finished},
@@ -80,7 +95,26 @@ Ordered test_json(const PropertyTest& test) {
           {"findings", findings},
           {"notes", test.notes},
           {"finished", test.finished},
-          {"time_over", test.time_over}};
+          {"time_over", test.time_over},
+          {"schedules", schedules_json(test)}};
+}
+
+std::string schedules_text(const PropertyTest& test) {
+  using Schedule = ExecutedProgram::Schedule;
+  const auto of = [&](Schedule which) {
+    const auto found = test.schedules.find(which);
+    return found == test.schedules.end() ? uint64_t{0} : found->second;
+  };
+  const uint64_t all = of(Schedule::kHappened) + of(Schedule::kImpossible) + of(Schedule::kUnmet);
+  if (all == 0) return "";
+  std::string out = "  " + counted_text(all, "schedule") + ": " +
+                    std::to_string(of(Schedule::kHappened)) + " happened";
+  if (of(Schedule::kImpossible) > 0)
+    out += ", " + std::to_string(of(Schedule::kImpossible)) +
+           " cannot (a command waits for one that stands still)";
+  if (of(Schedule::kUnmet) > 0)
+    out += ", " + std::to_string(of(Schedule::kUnmet)) + " not met (a call did not come)";
+  return out + "\n";
 }
 
 std::string counts_text(const std::map<std::string, uint64_t>& counts) {
@@ -96,6 +130,14 @@ std::string bracket_of(const std::vector<ExecutedItem>& items, size_t at) {
   const bool ends = at + 1 == items.size() || !items[at + 1].item.parallel;
   if (begins && ends) return "";
   return begins ? "\u250c " : ends ? "\u2514 " : "\u2502 ";
+}
+
+// The place of a command in a list that begins with 1.
+std::string place_of(const std::vector<ExecutedItem>& items, uint32_t number) {
+  const auto found = std::find_if(items.begin(), items.end(), [&](const ExecutedItem& each) {
+    return !each.item.is_fault() && each.item.number == number;
+  });
+  return std::to_string(found - items.begin() + 1);
 }
 
 std::string longest_text(const LongestOrder& longest) {
@@ -117,6 +159,12 @@ std::string finding_text(const PropertyFinding& finding, const PropertyTest& tes
     out += "    " + std::to_string(i + 1) + ". " + bracket_of(shrunk.items, i) +
            executed_text(item, test.faults) + "\n";
     for (const std::string& each : item.injected) out += "         " + each + "\n";
+    for (const property::Hold& hold : finding.program.holds) {
+      if (!item.item.is_fault() && hold.command == item.item.number)
+        out += "         stops behind " + to_text(hold.edge) +
+               (hold.occurrence == 1 ? "" : " (call " + std::to_string(hold.occurrence) + ")") +
+               " until " + place_of(shrunk.items, hold.until) + " has ended or stops\n";
+    }
     if (item.expected) out += "         the model says " + json_text(*item.expected) + "\n";
   }
   if (shrunk.longest) out += longest_text(*shrunk.longest);
@@ -166,6 +214,7 @@ std::string property_text(const PropertyResults& results) {
     if (!test.fired.empty()) out += "  faults that fired: " + counts_text(test.fired) + "\n";
     if (!test.not_fired.empty())
       out += "  armed, and no call came: " + counts_text(test.not_fired) + "\n";
+    out += schedules_text(test);
     if (test.undecided > 0)
       out += "  " + counted_text(test.undecided, "execution") +
              " not judged: the history has too many orders\n";

@@ -46,6 +46,9 @@ struct ExecutedProgram {
   std::string output;                   // of a service that died
   std::string history;                  // of several clients, in JSON lines (docs/check.md)
   std::optional<LongestOrder> longest;  // of the kind "order"
+  // What became of the program's holds.
+  enum class Schedule : uint8_t { kNone, kHappened, kImpossible, kUnmet };
+  Schedule schedule = Schedule::kNone;
 };
 
 struct PropertyFinding {
@@ -63,7 +66,8 @@ struct PropertyTest {
   std::vector<property::ArmableFault> faults;
   uint64_t executed = 0;    // programs with faults, without those of shrinking
   uint64_t executions = 0;  // of them: those of several clients are repeated
-  uint64_t undecided = 0;   // executions whose history was too much for the checker
+  std::map<ExecutedProgram::Schedule, uint64_t> schedules;
+  uint64_t undecided = 0;  // executions whose history was too much for the checker
   uint64_t shrinking = 0;
   std::map<std::string, uint64_t> commands;          // "write ok", by outcome
   std::map<std::string, uint64_t> fired, not_fired;  // faults, with the calls

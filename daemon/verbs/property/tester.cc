@@ -24,6 +24,7 @@ constexpr size_t kMostPaths =
 constexpr uint64_t kMixed =
     0x9e3779b97f4a7c15;                    // so that neighbouring seeds have nothing in common
 constexpr uint32_t kMostShrinking = 1000;  // programs
+constexpr size_t kMostSchedules = 50;      // of one program
 
 }  // namespace
 
@@ -132,13 +133,39 @@ void PropertyTester::learn_faults(const ExecutionRecord& record) {
   }
 }
 
-Result<ExecutedProgram> PropertyTester::execute_repeatedly(const Program& program) {
-  const uint64_t times =
-      in_blocks_ ? request_.repetitions.value_or(test_.property->repetitions) : 1;
-  auto executed = execute(program);
-  for (uint64_t i = 1; i < times && executed && !executed->violation && !is_over(); ++i)
-    executed = execute(program);
+Result<ExecutedProgram> PropertyTester::execute_repeatedly(Program* program) {
+  // An order that is made to happen is the same each time.
+  if (!in_blocks_ || !program->holds.empty()) return execute(*program);
+  const uint64_t times = request_.repetitions.value_or(test_.property->repetitions);
+  learns_calls_ = true;
+  auto executed = execute(*program);
+  learns_calls_ = false;
+  Random random(seed_ * kMixed + 2);
+  const auto schedules =
+      property::schedules(calls_, request_.schedules.value_or(test_.property->schedules), &random);
+  Program next = *program;
+  for (uint64_t i = 1; i < times && executed && !executed->violation && !is_over(); ++i) {
+    next.holds = i <= schedules.size() ? schedules[i - 1] : std::vector<property::Hold>();
+    executed = execute(next);
+  }
+  if (executed && executed->violation) *program = std::move(next);
   return executed;
+}
+
+// A program whose commands happened in some order at the same time: is there an order that fails alike, and can be made to happen?
+Result<Program> PropertyTester::with_schedule(const Program& program, const Violation& violation) {
+  if (!in_blocks_ || !program.holds.empty()) return program;
+  Random random(seed_ * kMixed + 2);
+  const auto schedules =
+      property::schedules(calls_, request_.schedules.value_or(test_.property->schedules), &random);
+  for (size_t i = 0; i < schedules.size() && i < kMostSchedules && !is_over(); ++i) {
+    Program next = program;
+    next.holds = schedules[i];
+    const auto executed = execute(next);
+    if (!executed) return executed.error();
+    if (executed->violation && executed->violation->kind == violation.kind) return next;
+  }
+  return program;
 }
 
 Result<void> PropertyTester::search() {
@@ -149,6 +176,7 @@ Result<void> PropertyTester::search() {
     out_->notes.push_back("no call of the application may get a fault: the programs have none");
   for (uint64_t i = 0; i < request_.programs && !is_over(); ++i) {
     const uint64_t seed = request_.seed + i;
+    seed_ = seed;
     Random random(seed * kMixed + 1);
     auto program = generate(model_.get(), out_->faults, options, &random);
     if (!program) return program.error();
@@ -156,7 +184,7 @@ Result<void> PropertyTester::search() {
       session_.tries("program " + std::to_string(i + 1) + " of " +
                      std::to_string(request_.programs));
     counts_ = true;
-    auto executed = execute_repeatedly(program.value());
+    auto executed = execute_repeatedly(&program.value());
     counts_ = false;
     if (!executed) return executed.error();
     if (stopped_) return {};
@@ -182,7 +210,8 @@ Result<void> PropertyTester::report(uint64_t seed, const Program& program,
   const auto again = [&](const Program& smaller) -> Result<std::optional<ExecutedProgram>> {
     if (is_over()) return std::optional<ExecutedProgram>();
     if (auto restarted = restart(); !restarted) return restarted.error();
-    auto executed = execute_repeatedly(smaller);
+    Program same = smaller;
+    auto executed = execute_repeatedly(&same);
     if (!executed) return executed.error();
     if (stopped_) return std::optional<ExecutedProgram>();
     return std::optional(std::move(executed).value());
@@ -201,7 +230,9 @@ Result<void> PropertyTester::report(uint64_t seed, const Program& program,
     ++out_->shrinking;
     return std::optional(is_alike(*executed.value()));
   };
-  auto shrunk = property::shrink(program, model_.get(), fails_alike);
+  auto begin = with_schedule(program, violation);
+  if (!begin) return begin.error();
+  auto shrunk = property::shrink(begin.value(), model_.get(), fails_alike);
   if (!shrunk) return shrunk.error();
   finding.program = shrunk->program;
   finding.steps = shrunk->steps;

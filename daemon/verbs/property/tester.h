@@ -5,6 +5,7 @@
 // and each time its history must be linearisable.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 #include "daemon/explore/test_run.h"
 #include "daemon/property/generator.h"
 #include "daemon/property/program_object.h"
+#include "daemon/property/schedule.h"
 #include "daemon/verbs/property/clients.h"
 #include "daemon/verbs/property/request.h"
 #include "daemon/verbs/property/results.h"
@@ -38,15 +40,23 @@ class PropertyTester {
   Result<void> search();
   Result<void> report(uint64_t seed, const property::Program& program, const Violation& violation);
 
-  // Until it violates the property, or all repetitions have passed.
-  Result<ExecutedProgram> execute_repeatedly(const property::Program& program);
+  // Until it violates the property, or all repetitions have passed. Those of several clients get the holds of schedules, which `program` has then.
+  Result<ExecutedProgram> execute_repeatedly(property::Program* program);
+  Result<property::Program> with_schedule(const property::Program& program,
+                                          const Violation& violation);
   Result<ExecutedProgram> execute(const property::Program& program);
   Result<void> run_items(const property::Program& program, ExecutedProgram* out);
   Result<void> run_command(const property::Item& item, ExecutedProgram* out);
   Result<void> count_labels(const ExecutedItem& executed, const nlohmann::json& state);
   // blocks.cc
   Result<void> run_blocks(const property::Program& program, ExecutedProgram* out);
-  Result<void> run_block(std::span<const property::Item> block, ExecutedProgram* out);
+  struct Asked;
+  Result<void> run_block(std::span<const property::Item> block, const property::Program& program,
+                         ExecutedProgram* out);
+  ExecutedProgram::Schedule follow(const std::vector<property::Hold>& holds, size_t first_row,
+                                   const std::vector<std::unique_ptr<Asked>>& commands,
+                                   const std::function<void(Asked*)>& start);
+  void learn_calls(const ExecutionRecord& record);
   Result<void> judge_history(ExecutedProgram* out);
   void wait_for_background(const property::Program& program);
   std::vector<ServiceEnd> take_ended(const ExecutionResult& result);
@@ -68,7 +78,16 @@ class PropertyTester {
   nlohmann::json state_;
   std::vector<std::optional<nlohmann::json>> answers_;  // by number of the command
   property::History history_;                           // of blocks; `line` is the item, from 1 on
-  int64_t event_ = 0;                                   // of the history
+  // What its blocks called, if `learns_calls_`.
+  struct CommandSeen {
+    size_t block = 0, client = 0;
+    uint32_t command = 0;
+    uint64_t from_ns = 0, to_ns = 0;
+  };
+  std::vector<CommandSeen> seen_;
+  std::vector<std::vector<property::CommandCalls>> calls_;
+  bool learns_calls_ = false;
+  int64_t event_ = 0;               // of the history
   std::vector<size_t> processes_;   // of each client: the number of the process whose name it has
   std::vector<uint64_t> begun_ns_;  // when each item began, for what was injected
   std::string broken_;              // why the program could not be executed; "": it was
@@ -77,6 +96,7 @@ class PropertyTester {
   bool learns_ = false;     // what it calls may get faults in later ones
   bool counts_ = false;     // its commands are for the statistics
   bool stopped_ = false;
+  uint64_t seed_ = 0;  // of the program that runs
 };
 
 }  // namespace filibuster
