@@ -40,7 +40,7 @@ Work declare_property(CLI::App& app) {
   CLI::Option* const schedules =
       app.add_option(
              "--schedules", options->schedules,
-             "so often an execution stops a command behind a call, while another one goes on "
+             "so often an execution stops a command before a call, while another one goes on "
              "(default: as the configuration says)")
           ->type_name("N")
           ->check(CLI::Range(0, 2));

@@ -38,6 +38,8 @@ struct PlannedRpcFault {
   uint32_t group = 0;  // the number of the sequence in its plan
   // In the place of the index: it waits, once it is armed, for a call of this edge. AgentHub::arm().
   std::optional<Edge> edge = std::nullopt;
+  // The request does not leave before AgentHub::release(). Needs an edge, and a latency as its fault. Not of HTTP/2.
+  bool holds = false;
   bool operator==(const PlannedRpcFault&) const = default;
 };
 
@@ -114,9 +116,9 @@ class AgentHub {
   virtual void arm(size_t number, uint32_t calls) = 0;
   // Is row `number` armed, and has no call got its fault yet?
   virtual bool is_waiting(size_t number) const = 0;
-  // Row `number` is a latency: has its answer come, and does it wait? Not of HTTP/2.
+  // Does a request of row `number`, which holds, wait?
   virtual bool is_held(size_t number) const = 0;
-  // Its time is over, whether or not the answer has come.
+  // What waits leaves, and so does what comes later in this execution.
   virtual void release(size_t number) = 0;
   // True when no incoming request and no RPC of the execution is open and every ring is read to its
   // published end. Waits at most `timeout`, measured by patient_now().

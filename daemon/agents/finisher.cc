@@ -105,6 +105,7 @@ struct Finisher::Connection {
         real(std::move(real_end)),
         answer(std::move(order.answer)),
         fault(std::move(order.change)),
+        holds(order.holds),
         kept(h.kind == HandOffKind::kChange || order.spares_errors),
         end(answer_end(h, order.spares_errors)) {
     allowed = answer.size();
@@ -119,7 +120,8 @@ struct Finisher::Connection {
   HandOff hand_off;
   UniqueFd held, real;
   std::string answer;
-  FaultSpec fault;  // kChange
+  FaultSpec fault;     // kChange
+  bool holds = false;  // kChange: nothing is forwarded yet
   size_t sent = 0, allowed = 0;
   struct Step {
     uint64_t at_ns;  // CLOCK_MONOTONIC
@@ -220,6 +222,7 @@ void Finisher::ready(uint64_t data, uint32_t events) {
 void Finisher::forward_request(uint64_t number, Connection* connection) {
   constexpr size_t kMostWaiting = 256 * 1024;  // bytes that the server has not taken yet
   constexpr uint32_t kForAnswer = EPOLLIN | EPOLLRDHUP;
+  if (connection->holds) return;
   std::string& waiting = connection->request;
   for (;;) {
     char buffer[16 * 1024];
@@ -377,15 +380,16 @@ void Finisher::waits_without_limit(uint64_t rpc) {
 
 bool Finisher::is_held(uint32_t plan_entry) const {
   return std::any_of(connections_.begin(), connections_.end(), [&](const auto& row) {
-    return row.second->hand_off.plan_entry == plan_entry && !row.second->steps.empty();
+    return row.second->hand_off.plan_entry == plan_entry && row.second->holds;
   });
 }
 
 void Finisher::release(uint32_t plan_entry) {
   for (const auto& [number, connection] : connections_) {
-    if (connection->hand_off.plan_entry != plan_entry) continue;
-    connection->fault.latency_ms = 0;
-    for (Connection::Step& step : connection->steps) step.at_ns = 0;
+    if (connection->hand_off.plan_entry != plan_entry || !connection->holds) continue;
+    connection->holds = false;
+    // What the application has sent meanwhile woke nobody.
+    if (connection->real.valid()) forward_request(number, connection.get());
   }
 }
 

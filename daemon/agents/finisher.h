@@ -35,6 +35,7 @@ class Finisher {
     FaultSpec change = {};    // kChange
     // Of the kinds that read the real answer away: if it is an error already, it passes instead.
     bool spares_errors = false;
+    bool holds = false;  // kChange: the request waits for release()
   };
   // Takes both descriptors over. False: one of them is no socket, and both were closed.
   bool take(const HandOff& hand_off, UniqueFd held, UniqueFd real, Order order,
@@ -44,9 +45,8 @@ class Finisher {
   // A thread of the caller waits without a limit for the answer to this RPC. Where the fault has sent half of it, the connection
   // ends at once, and the reason is reported; else the hang limit's report says so.
   void waits_without_limit(uint64_t rpc);
-  // Does an answer wait for the time of the fault that stands in this entry of the plan?
+  // Does a request wait that belongs to this entry of the plan?
   bool is_held(uint32_t plan_entry) const;
-  // Its time is over, also if the answer is still to come.
   void release(uint32_t plan_entry);
   // Ends the connections that reached their limit, and reports why.
   void expire(uint64_t now_ns);

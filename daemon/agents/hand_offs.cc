@@ -66,20 +66,21 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
       recorder_->lost(agent.name() + ": asked for the answer of a fault that has none in the plan");
       return true;
     }
+    const bool holds =
+        recorder_->holds(hand_off.plan_entry) && !released_.contains(hand_off.plan_entry);
     // What comes on these connections behind the answer is carried, too.
     if (changes && (hand_off.protocol == static_cast<uint8_t>(Protocol::kSealed) ||
                     hand_off.protocol == static_cast<uint8_t>(Protocol::kRedis))) {
       constexpr uint64_t kNsPerMs = 1'000'000;
-      const uint64_t latency_ns =
-          released_.contains(hand_off.plan_entry) ? 0 : fault->latency_ms * kNsPerMs;
+      const uint64_t latency_ns = fault->latency_ms * kNsPerMs;
       if (!late_.take(hand_off, std::move(held), std::move(real), latency_ns,
-                      now_ns + hang_limit_ns() + patience_ns()))
+                      now_ns + hang_limit_ns() + patience_ns(), holds))
         recorder_->lost(agent.name() + ": an answer could not be passed on late");
       return true;
     }
     if (changes) {
       order.change = *fault;
-      if (released_.contains(hand_off.plan_entry)) order.change.latency_ms = 0;
+      order.holds = holds;
     } else {
       order.answer = render_http_response(*fault, hand_off.head_request != 0);
     }
@@ -95,8 +96,7 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
 void HandOffs::release(uint32_t plan_entry, uint64_t now_ns) {
   released_.insert(plan_entry);
   finisher_.release(plan_entry);
-  late_.release(plan_entry);
-  expire(now_ns);
+  late_.release(plan_entry, now_ns);
 }
 
 void HandOffs::expire(uint64_t now_ns) {

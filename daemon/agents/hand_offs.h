@@ -40,11 +40,11 @@ class HandOffs final : RelayHost {
   void relay_ready(uint64_t number, uint64_t now_ns) { relays_.ready(number, now_ns); }
   // A thread waits without a limit for the rest of the answer to this RPC, which a fault holds back.
   void waits_without_limit(uint64_t rpc) { finisher_.waits_without_limit(rpc); }
-  // Does the answer that the latency of this entry holds back wait for its time? Of HTTP/2 not known.
+  // Does a request wait that belongs to this entry of the plan?
   bool is_held(uint32_t plan_entry) const {
     return finisher_.is_held(plan_entry) || late_.is_held(plan_entry);
   }
-  // The time of the entry is over, for this execution. Of HTTP/2 nothing happens.
+  // Such requests leave from now on, in this execution.
   void release(uint32_t plan_entry, uint64_t now_ns);
   void expire(uint64_t now_ns);
   // CLOCK_MONOTONIC of the next limit; 0: none.

@@ -71,6 +71,7 @@ struct LatePassages::Passage {
   uint64_t latency_ns = 0, deadline_ns = 0;
   uint64_t due_ns = 0;  // when what the server has sent may pass; 0: it has sent nothing yet
   bool waits = true;
+  bool holds = false;       // nothing passes yet
   CommandCount commands;    // of a connection to Redis
   bool sent_ahead = false;  // more than those whose replies are late, while these were awaited
 };
@@ -90,7 +91,7 @@ bool LatePassages::watch(int fd, uint64_t data, int operation) {
 }
 
 bool LatePassages::take(const HandOff& hand_off, UniqueFd held, UniqueFd real, uint64_t latency_ns,
-                        uint64_t deadline_ns) {
+                        uint64_t deadline_ns, bool holds) {
   if (!real.valid()) return false;
   never_block(held.get());
   never_block(real.get());
@@ -98,6 +99,7 @@ bool LatePassages::take(const HandOff& hand_off, UniqueFd held, UniqueFd real, u
   auto passage = std::make_unique<Passage>(number, hand_off, std::move(held), std::move(real));
   passage->latency_ns = latency_ns;
   passage->deadline_ns = deadline_ns;
+  passage->holds = holds;
   if (!watch(passage->held.get(), number, EPOLL_CTL_ADD) ||
       !watch(passage->real.get(), number, EPOLL_CTL_ADD)) {
     close_with_reset(std::move(passage->held));
@@ -118,6 +120,7 @@ bool LatePassages::move(Passage* passage, uint64_t now_ns) {
     close_with_reset(std::move(passage->real));
     return false;
   };
+  if (passage->holds) return true;
   if (!move(passage, &passage->up)) return broken();
   if (passage->waits) {
     char byte = 0;
@@ -164,17 +167,17 @@ bool LatePassages::move(Passage* passage, Direction* direction) {
 
 bool LatePassages::is_held(uint32_t plan_entry) const {
   return std::any_of(passages_.begin(), passages_.end(), [&](const auto& row) {
-    return row.second->hand_off.plan_entry == plan_entry && row.second->waits &&
-           row.second->due_ns != 0;
+    return row.second->hand_off.plan_entry == plan_entry && row.second->holds;
   });
 }
 
-void LatePassages::release(uint32_t plan_entry) {
-  for (const auto& [number, passage] : passages_) {
-    if (passage->hand_off.plan_entry != plan_entry) continue;
-    passage->latency_ns = 0;
-    if (passage->due_ns != 0) passage->due_ns = 1;  // long ago
-  }
+void LatePassages::release(uint32_t plan_entry, uint64_t now_ns) {
+  std::erase_if(passages_, [&](auto& row) {
+    Passage& passage = *row.second;
+    if (passage.hand_off.plan_entry != plan_entry || !passage.holds) return false;
+    passage.holds = false;
+    return !move(&passage, now_ns);
+  });
 }
 
 void LatePassages::expire(uint64_t now_ns) {

@@ -23,13 +23,14 @@ class LatePassages {
   ~LatePassages();
 
   // `held`: the application's end, `real`: the server's. False: one of them cannot be watched, and both were closed.
+  // `holds`: nothing passes before release().
   bool take(const HandOff& hand_off, UniqueFd held, UniqueFd real, uint64_t latency_ns,
-            uint64_t deadline_ns);
+            uint64_t deadline_ns, bool holds);
   // epoll reported something for `number` (without our tag).
   void ready(uint64_t number, uint64_t now_ns);
   // As those of the finisher.
   bool is_held(uint32_t plan_entry) const;
-  void release(uint32_t plan_entry);
+  void release(uint32_t plan_entry, uint64_t now_ns);
   void expire(uint64_t now_ns);
   // CLOCK_MONOTONIC; 0: none.
   uint64_t next_deadline_ns() const;

@@ -52,6 +52,10 @@ class Recorder {
     return running_ && entry < expanded_.rows.size() ? &expanded_.rows[entry].fault : nullptr;
   }
 
+  bool holds(uint32_t entry) const {
+    return running_ && entry < expanded_.rows.size() && expanded_.rows[entry].holds;
+  }
+
   // To be called when indexes are formed in another way from now on: the known ones name nothing.
   void forget_rpcs() { memory_ = {}; }
   const RpcMemory& known_rpcs() const { return memory_; }

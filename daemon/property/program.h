@@ -41,7 +41,8 @@ struct Item {
   bool operator==(const Item&) const = default;
 };
 
-// A command of a block stops behind a call of its own, whose answer waits, until another command of the block has ended (or stops, too).
+// A command of a block stops before a call of its own, whose request does not leave, until another command of the block has ended (or stops,
+// too).
 struct Hold {
   uint32_t command = 0;     // Item::number
   Edge edge;                // of the call

@@ -25,15 +25,14 @@ std::vector<Hold> preemptions_by(const std::vector<CommandCalls>& block, bool by
   for (const CommandCalls& stops : block) {
     for (const CommandCalls& goes_on : block) {
       if (&stops == &goes_on) continue;
-      for (auto split = stops.calls.begin(); split != stops.calls.end(); ++split) {
-        const auto behind = split + 1;
-        if (!any_conflict(stops.calls.begin(), behind, goes_on.calls, by_path) ||
-            !any_conflict(behind, stops.calls.end(), goes_on.calls, by_path))
+      for (auto next = stops.calls.begin(); next != stops.calls.end(); ++next) {
+        if (!any_conflict(stops.calls.begin(), next, goes_on.calls, by_path) ||
+            !any_conflict(next, stops.calls.end(), goes_on.calls, by_path))
           continue;
-        const auto of_edge = [&](const CallOfCommand& call) { return call.edge == split->edge; };
-        const auto occurrence = std::count_if(stops.calls.begin(), behind, of_edge);
+        const auto of_edge = [&](const CallOfCommand& call) { return call.edge == next->edge; };
+        const auto before = std::count_if(stops.calls.begin(), next, of_edge);
         out.push_back(
-            {stops.command, split->edge, static_cast<uint32_t>(occurrence), goes_on.command});
+            {stops.command, next->edge, static_cast<uint32_t>(before) + 1, goes_on.command});
       }
     }
   }
@@ -47,13 +46,6 @@ void shuffle(Rows* rows, Random* random) {
 }
 
 }  // namespace
-
-FaultSpec hold_fault() {
-  FaultSpec out;
-  out.kind = FaultKind::kLatency;
-  out.latency_ms = kMaxLatencyMs;
-  return out;
-}
 
 std::vector<Hold> preemptions(const std::vector<CommandCalls>& block) {
   std::vector<Hold> out = preemptions_by(block, true);

@@ -1,4 +1,4 @@
-// Orders of the calls that commands make at the same time, which are made to happen instead of being waited for: a command stops behind one of
+// Orders of the calls that commands make at the same time, which are made to happen instead of being waited for: a command stops before one of
 // its calls, another one goes on (a preemption; Musuvathi and Qadeer 2007 bound their number).
 #pragma once
 
@@ -6,14 +6,10 @@
 #include <vector>
 
 #include "core/fault/edge.h"
-#include "core/fault/fault.h"
 #include "daemon/property/program.h"
 #include "daemon/property/random.h"
 
 namespace filibuster::property {
-
-// An answer of this latency waits until it is released.
-FaultSpec hold_fault();
 
 // A call that a command made of a service.
 struct CallOfCommand {

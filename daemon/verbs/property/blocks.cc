@@ -24,9 +24,28 @@ namespace {
 
 constexpr std::chrono::seconds kJudgingLimit{10};
 constexpr size_t kJudgingBytes = size_t{512} << 20;
-// How long a command has to go on while another one stands still. One that needs what the other has locked never does.
-constexpr std::chrono::milliseconds kTurnLimit{300};
+// How long a command may take while another one stands still, in times of the longest block. One that needs what the other has locked never ends.
+constexpr int kTurns = 10;
+constexpr std::chrono::milliseconds kShortestTurn{50}, kLongestTurn{1000};
+constexpr int kOncePossible = -1;   // in the place of a number
+constexpr int kMostImpossible = 3;  // of one hold, until it is not tried again
 constexpr std::chrono::microseconds kLookAgain{200};
+
+// Equal commands at an equal call, whatever their values are.
+std::string kind_of(const Program& program, const std::vector<property::Hold>& holds) {
+  std::string out;
+  const auto name_of = [&](uint32_t number) {
+    const auto found =
+        std::find_if(program.items.begin(), program.items.end(),
+                     [&](const Item& item) { return !item.is_fault() && item.number == number; });
+    return found == program.items.end() ? std::string() : found->f;
+  };
+  for (const property::Hold& hold : holds)
+    out += name_of(hold.command) + " | " + hold.edge.caller + " -> " + hold.edge.service + " " +
+           hold.edge.method + " " + std::to_string(hold.occurrence) + " | " + name_of(hold.until) +
+           "\n";
+  return out;
+}
 
 }  // namespace
 
@@ -127,8 +146,13 @@ Result<void> PropertyTester::run_block(std::span<const Item> block, const Progra
     const auto is_fault = [](const Item& item) { return item.is_fault(); };
     const auto first_row =
         static_cast<size_t>(std::count_if(program.items.begin(), program.items.end(), is_fault));
-    out->schedule = follow(program.holds, first_row, commands,
-                           [&](Asked* command) { command->thread = std::thread(ask, command); });
+    const ExecutedProgram::Schedule happened =
+        follow(program.holds, first_row, commands,
+               [&](Asked* command) { command->thread = std::thread(ask, command); });
+    out->schedule = happened;
+    int& impossible = impossible_[kind_of(program, program.holds)];
+    if (happened == ExecutedProgram::Schedule::kImpossible && impossible >= 0) ++impossible;
+    if (happened == ExecutedProgram::Schedule::kHappened) impossible = kOncePossible;
   }
   std::latch all_there(static_cast<std::ptrdiff_t>(commands.size()));
   for (const auto& each : commands) {
@@ -167,6 +191,8 @@ ExecutedProgram::Schedule PropertyTester::follow(
     const std::vector<std::unique_ptr<Asked>>& commands, const std::function<void(Asked*)>& start) {
   using Schedule = ExecutedProgram::Schedule;
   AgentHub& hub = lane_.hub();
+  const auto limit =
+      std::clamp<std::chrono::nanoseconds>(kTurns * longest_, kShortestTurn, kLongestTurn);
   Schedule out = Schedule::kHappened;
   for (size_t turn = 0; turn <= holds.size() && out == Schedule::kHappened; ++turn) {
     const uint32_t number = turn < holds.size() ? holds[turn].command : holds.back().until;
@@ -188,13 +214,24 @@ ExecutedProgram::Schedule PropertyTester::follow(
     while (!command->ended.load(std::memory_order_acquire) &&
            !(stops && hub.is_held(first_row + turn)) && out == Schedule::kHappened) {
       // Without another command that stands still, it goes on by itself.
-      if (turn > 0 && hub.patient_now() - began > kTurnLimit) out = Schedule::kImpossible;
+      if (turn > 0 && hub.patient_now() - began > limit) out = Schedule::kImpossible;
       std::this_thread::sleep_for(kLookAgain);
     }
     if (stops && out == Schedule::kHappened && !hub.is_held(first_row + turn))
       out = Schedule::kUnmet;
   }
   for (size_t i = 0; i < holds.size(); ++i) hub.release(first_row + i);
+  return out;
+}
+
+std::vector<std::vector<property::Hold>> PropertyTester::schedules_of(const Program& program) {
+  property::Random random(seed_ + 1);
+  auto out =
+      property::schedules(calls_, request_.schedules.value_or(test_.property->schedules), &random);
+  std::erase_if(out, [&](const std::vector<property::Hold>& holds) {
+    const auto found = impossible_.find(kind_of(program, holds));
+    return found != impossible_.end() && found->second >= kMostImpossible;
+  });
   return out;
 }
 
@@ -230,6 +267,9 @@ void PropertyTester::learn_calls(const ExecutionRecord& record) {
                     std::string(request_path(rpc->method, rpc->target))};
     by_command[command->command].calls.push_back({edge, !lint::is_read_only(*rpc)});
   }
+  longest_ = {};
+  for (const CommandSeen& each : seen_)
+    longest_ = std::max(longest_, std::chrono::nanoseconds(each.to_ns - each.from_ns));
   calls_.assign(seen_.empty() ? 0 : seen_.back().block + 1, {});
   for (const CommandSeen& each : seen_) {
     property::CommandCalls& of = by_command[each.command];

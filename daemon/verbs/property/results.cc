@@ -161,7 +161,7 @@ std::string finding_text(const PropertyFinding& finding, const PropertyTest& tes
     for (const std::string& each : item.injected) out += "         " + each + "\n";
     for (const property::Hold& hold : finding.program.holds) {
       if (!item.item.is_fault() && hold.command == item.item.number)
-        out += "         stops behind " + to_text(hold.edge) +
+        out += "         stops before " + to_text(hold.edge) +
                (hold.occurrence == 1 ? "" : " (call " + std::to_string(hold.occurrence) + ")") +
                " until " + place_of(shrunk.items, hold.until) + " has ended or stops\n";
     }

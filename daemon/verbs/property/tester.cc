@@ -140,30 +140,29 @@ Result<ExecutedProgram> PropertyTester::execute_repeatedly(Program* program) {
   learns_calls_ = true;
   auto executed = execute(*program);
   learns_calls_ = false;
-  Random random(seed_ * kMixed + 2);
-  const auto schedules =
-      property::schedules(calls_, request_.schedules.value_or(test_.property->schedules), &random);
+  const auto schedules = schedules_of(*program);
   Program next = *program;
   for (uint64_t i = 1; i < times && executed && !executed->violation && !is_over(); ++i) {
     next.holds = i <= schedules.size() ? schedules[i - 1] : std::vector<property::Hold>();
     executed = execute(next);
   }
-  if (executed && executed->violation) *program = std::move(next);
+  if (executed && executed->schedule == ExecutedProgram::Schedule::kHappened)
+    *program = std::move(next);
   return executed;
 }
 
 // A program whose commands happened in some order at the same time: is there an order that fails alike, and can be made to happen?
 Result<Program> PropertyTester::with_schedule(const Program& program, const Violation& violation) {
   if (!in_blocks_ || !program.holds.empty()) return program;
-  Random random(seed_ * kMixed + 2);
-  const auto schedules =
-      property::schedules(calls_, request_.schedules.value_or(test_.property->schedules), &random);
+  const auto schedules = schedules_of(program);
   for (size_t i = 0; i < schedules.size() && i < kMostSchedules && !is_over(); ++i) {
     Program next = program;
     next.holds = schedules[i];
     const auto executed = execute(next);
     if (!executed) return executed.error();
-    if (executed->violation && executed->violation->kind == violation.kind) return next;
+    if (executed->violation && executed->violation->kind == violation.kind &&
+        executed->schedule == ExecutedProgram::Schedule::kHappened)
+      return next;
   }
   return program;
 }
@@ -217,7 +216,10 @@ Result<void> PropertyTester::report(uint64_t seed, const Program& program,
     return std::optional(std::move(executed).value());
   };
   const auto is_alike = [&](const ExecutedProgram& executed) {
-    return executed.violation && executed.violation->kind == violation.kind;
+    // What a schedule did not make happen would not happen again.
+    return executed.violation && executed.violation->kind == violation.kind &&
+           (executed.schedule == ExecutedProgram::Schedule::kNone ||
+            executed.schedule == ExecutedProgram::Schedule::kHappened);
   };
   const property::FailsAlike fails_alike =
       [&](const Program& smaller) -> Result<std::optional<bool>> {

@@ -5,7 +5,9 @@
 // and each time its history must be linearisable.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -56,11 +58,13 @@ class PropertyTester {
   ExecutedProgram::Schedule follow(const std::vector<property::Hold>& holds, size_t first_row,
                                    const std::vector<std::unique_ptr<Asked>>& commands,
                                    const std::function<void(Asked*)>& start);
+  std::vector<std::vector<property::Hold>> schedules_of(const property::Program& program);
   void learn_calls(const ExecutionRecord& record);
   Result<void> judge_history(ExecutedProgram* out);
   void wait_for_background(const property::Program& program);
   std::vector<ServiceEnd> take_ended(const ExecutionResult& result);
-  void read_record(const ExecutionResult& result, ExecutedProgram* out);
+  void read_record(const ExecutionResult& result, const property::Program& program,
+                   ExecutedProgram* out);
   Result<void> restart();
   bool is_over();
 
@@ -86,6 +90,8 @@ class PropertyTester {
   };
   std::vector<CommandSeen> seen_;
   std::vector<std::vector<property::CommandCalls>> calls_;
+  std::chrono::nanoseconds longest_{0};         // block of those
+  std::map<std::string, int> impossible_ = {};  // holds that could not happen, and how often
   bool learns_calls_ = false;
   int64_t event_ = 0;               // of the history
   std::vector<size_t> processes_;   // of each client: the number of the process whose name it has

@@ -23,7 +23,7 @@ CallOfCommand put(const std::string& path, const std::string& service = "account
 }
 
 std::string text_of(const Hold& hold) {
-  return std::to_string(hold.command) + " stops behind " + hold.edge.method + " " + hold.edge.path +
+  return std::to_string(hold.command) + " stops before " + hold.edge.method + " " + hold.edge.path +
          " #" + std::to_string(hold.occurrence) + " until " + std::to_string(hold.until);
 }
 
@@ -37,28 +37,28 @@ TEST(Preemptions, AreThoseBetweenTwoConflicts) {
   // A lost update: one has read, the other one does all, and the first one writes.
   const std::vector<CommandCalls> both = {{3, {get("/a"), put("/a")}}, {5, {get("/a"), put("/a")}}};
   EXPECT_EQ(texts_of(preemptions(both)),
-            (std::vector<std::string>{"3 stops behind GET /a #1 until 5",
-                                      "5 stops behind GET /a #1 until 3"}));
+            (std::vector<std::string>{"3 stops before PUT /a #1 until 5",
+                                      "5 stops before PUT /a #1 until 3"}));
   // Nothing conflicts before the write, or behind it.
-  EXPECT_TRUE(preemptions({{0, {get("/a"), put("/b")}}, {1, {get("/a"), get("/c")}}}).empty());
+  EXPECT_TRUE(preemptions({{0, {get("/a"), put("/b")}}, {1, {get("/a")}}}).empty());
   // Reads alone never do, nor do calls of different services.
   EXPECT_TRUE(preemptions({{0, {get("/a"), get("/a")}}, {1, {get("/a")}}}).empty());
   EXPECT_TRUE(preemptions({{0, {put("/a", "x"), put("/a", "x")}}, {1, {put("/a", "y")}}}).empty());
   // Half of a transfer is seen.
   EXPECT_EQ(texts_of(preemptions({{0, {put("/a"), put("/b")}}, {1, {get("/a"), get("/b")}}})),
-            (std::vector<std::string>{"0 stops behind PUT /a #1 until 1",
-                                      "1 stops behind GET /a #1 until 0"}));
+            (std::vector<std::string>{"0 stops before PUT /b #1 until 1",
+                                      "1 stops before GET /b #1 until 0"}));
 }
 
 TEST(Preemptions, CountTheCallsOfAnEdge) {
   EXPECT_EQ(texts_of(preemptions({{0, {get("/a"), get("/a"), put("/a")}}, {1, {put("/a")}}})),
-            (std::vector<std::string>{"0 stops behind GET /a #1 until 1",
-                                      "0 stops behind GET /a #2 until 1"}));
+            (std::vector<std::string>{"0 stops before GET /a #2 until 1",
+                                      "0 stops before PUT /a #1 until 1"}));
 }
 
 TEST(Preemptions, GoByTheServiceWhereNoPathConflicts) {
   EXPECT_EQ(texts_of(preemptions({{0, {get("/front"), put("/pop")}}, {1, {put("/push")}}})),
-            (std::vector<std::string>{"0 stops behind GET /front #1 until 1"}));
+            (std::vector<std::string>{"0 stops before PUT /pop #1 until 1"}));
 }
 
 TEST(Schedules, HaveTheirBound) {
