@@ -405,4 +405,7 @@ async function* linesOf(stream) {
   yield rest;
 }
 
-module.exports = { Model, Client, Fail, Info, Impossible, ANY, UNKNOWN, command, integer, text, oneOf, array, record, resultOf, constant, isSymbol, run };
+// `import` finds the names where they stand in one object, as they are.
+module.exports = {
+  Model, Client, Fail, Info, Impossible, ANY, UNKNOWN, run, command, integer, text, oneOf, array, record, resultOf, constant, isSymbol,
+};
