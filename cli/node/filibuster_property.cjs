@@ -242,7 +242,7 @@ function said(error) {
 // The same with the line where the user's code threw it, or called what did.
 function thrown(error) {
   const own = [__filename, pathToFileURL(__filename).href];
-  const frames = String(error?.stack ?? "").matchAll(/^ +at .*?\(?((?:file:\/\/)?\/[^()\n]*):(\d+):\d+\)?$/gm);
+  const frames = String(error?.stack ?? "").matchAll(/^ +at (?:async )?(?:.*? \()?((?:file:\/\/)?\/.*):(\d+):\d+\)?$/gm);
   for (const [, file, line] of frames) if (!own.includes(file)) return said(error) + at(file, line);
   return said(error);
 }

@@ -54,7 +54,7 @@ class Program:
     def end(self):
         """What it printed to the standard error. It must end by itself when there are no more questions, and say nothing more."""
         out, said = self.process.communicate(timeout=60)
-        assert self.process.returncode == 0 and out == "", (out, said)
+        assert self.process.returncode == 0 and not out, (out, said)
         return said
 
 
