@@ -9,6 +9,8 @@ import typing
 from conftest import PYTHON, REPOSITORY
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
+# nlohmann's header takes seconds to compile. With the names of files in their folder, ccache knows a program again elsewhere.
+CXX = [*(["ccache"] if shutil.which("ccache") else []), "g++", "-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror"]
 JAVA = ["java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-cp", "."]
 
 
@@ -26,8 +28,8 @@ LANGUAGES = {
                      lambda files: ["javac", "-Xlint:all,-serial", "-Werror", "FilibusterProperty.java", *files],
                      lambda file: [*JAVA, pathlib.Path(file).stem]),
     "cpp": Language(REPOSITORY / "cli/c/filibuster_property.h",
-                    lambda files: ["g++", "-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror", *files, "-o", pathlib.Path(files[0]).stem],
-                    lambda file: [f"./{pathlib.Path(file).stem}"]),
+                    lambda files: ["sh", "-c", '"$@" -c -o program.o && g++ -o program program.o', "sh", *CXX, *files],
+                    lambda file: ["./program"]),
 }
 
 

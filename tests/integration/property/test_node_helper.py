@@ -17,6 +17,11 @@ TYPESCRIPT = BUILD / "tests/page/node_modules/typescript"
 NAMES = {"Model", "Client", "Fail", "Info", "Impossible", "ANY", "UNKNOWN", "run", "command", "integer", "text", "oneOf", "array", "record", "resultOf",
          "constant", "isSymbol"}
 
+# What the types of Node and of browsers would bring.
+GLOBALS = """declare const process: { env: Record<string, string | undefined> };
+declare function fetch(url: string, options: { method: string, body: string }): Promise<{ status: number, text(): Promise<string> }>;
+"""
+
 
 def program(folder, text, name="program.mjs", **options):
     make(folder, "node")
@@ -37,20 +42,26 @@ def test_it_is_imported_and_required(tmp_path, name, load):
 
 @pytest.mark.skipif(not TYPESCRIPT.exists(), reason="the compiler of TypeScript is not there (make test-programs): types were NOT CHECKED")
 def test_the_types_are_those_of_a_model_and_a_client(tmp_path):
-    """What the compiler accepts runs, and it finds what is wrong."""
-    (text,) = re.findall(r"^```typescript\n(.*?)^```", (REPOSITORY / "docs/property.md").read_text(), re.M | re.S)
+    """The compiler finds what is wrong, and no more, and what it makes runs."""
+    model, client = re.findall(r"^```typescript\n(.*?)^```", (REPOSITORY / "docs/property.md").read_text(), re.M | re.S)
     shutil.copy(HELPER.parent / "filibuster_property.d.cts", tmp_path)
     make(tmp_path, "node")
-    wrong = text.replace("state.length]", "new Date()]")
-    assert wrong != text
-    (tmp_path / "model.mts").write_text(text)
-    (tmp_path / "wrong.mts").write_text(wrong)
-    compiled = subprocess.run(["node", TYPESCRIPT / "lib/tsc.js", "--strict", "--noUnusedLocals", "--target", "es2022", "--module", "nodenext",
-                               "--types", "", "model.mts", "wrong.mts"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    wrong = model.replace("state.length]", "new Date()]")
+    assert wrong != model
+    options = {"strict": True, "noUnusedLocals": True, "target": "es2022", "lib": ["es2022"], "module": "nodenext", "types": []}
+    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "include": ["*.mts"]}))
+    for name, text in {"model": model, "client": client, "wrong": wrong}.items():
+        (tmp_path / f"{name}.mts").write_text(GLOBALS + text)
+    compiled = subprocess.run(["node", TYPESCRIPT / "lib/tsc.js"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert re.fullmatch(r"wrong\.mts\(\d+,\d+\): error TS2322: Type 'Date' .*", compiled.stdout.strip(), re.S), compiled.stdout
-    model = Program(["node", "model.mjs"], tmp_path)
-    assert model.ask(ask="step", state=["a"], f="write", value="b") == {"state": ["a", "b"], "answer": 1}
-    model.end()
+    run = Program(["node", "model.mjs"], tmp_path)
+    assert run.ask(ask="step", state=["a"], f="write", value="b", answer={"result": 0}) == {"state": ["a", "b"], "answer": 1}
+    assert run.ask(ask="step", state=["a"], f="read", value={"result": 0}, answer={"result": 1}) == {"state": ["a"]}
+    assert run.ask(ask="step", state=["a"], f="read", value=1, answer=None) == {"state": ["a"], "answer": None}
+    run.end()
+    run = Program(["node", "client.mjs"], tmp_path)
+    assert run.ask(do="read", value=0)["error"] == "the client Jobs has no method 'read'"
+    run.end()
 
 
 def test_a_program_that_was_made_of_another_is_named_by_that_one(tmp_path):

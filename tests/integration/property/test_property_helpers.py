@@ -1,11 +1,14 @@
 """The helpers for models and clients in Python, JavaScript, Java and C++: what each answers to each question of the protocol, and to each
 mistake of whoever writes a model or a client. What only one of them has is in test_python_helper.py and test_node_helper.py."""
+import ast
 import functools
 import re
 import shutil
+import textwrap
 
 import pytest
 
+from conftest import REPOSITORY
 from helper_languages import LANGUAGES, PROGRAMS, Program, line_of, make
 
 THINGS = {"python": "things.py", "node": "things.mjs", "java": "Things.java", "cpp": "things.cc"}
@@ -18,7 +21,7 @@ class Things:
         self.language, self.folder = language, folder
         self.source = folder / THINGS[language]
         shutil.copy(PROGRAMS / self.source.name, folder)
-        make(folder, language, self.source.name if language != "cpp" else self.source)
+        make(folder, language, self.source.name)
         self.running = []
 
     def start(self, kind):
@@ -39,8 +42,8 @@ class Things:
         return self.model.ask(ask="step", state={"things": ["a"]}, f=f, **more)
 
     def at(self, text):
-        # A trace of Java has no folders.
-        return f"({self.source.name if self.language == 'java' else self.source}:{line_of(self.source, text)})"
+        # A trace of Java has no folders, and that of C++ those that the compiler was told.
+        return f"({self.source.name if self.language in ('java', 'cpp') else self.source}:{line_of(self.source, text)})"
 
     def thrown_at(self, text, called):
         """Where an exception was thrown. C++ can only tell where run() or on() was `called`."""
@@ -221,3 +224,85 @@ def test_the_last_question_needs_no_end_of_its_line(things):
     program = things.start("model")
     out, _ = program.process.communicate('{"ask": "dance"}', timeout=60)
     assert "a model is not asked 'dance'" in out and program.process.returncode == 0
+
+
+def example_of_text(language):
+    """The model with which the helper's own text begins."""
+    text = LANGUAGES[language].helper.read_text()
+    if language == "python":
+        text = ast.get_docstring(ast.parse(text))
+    else:
+        text = "".join(line.removeprefix("//").removeprefix(" ") for line in text.splitlines(keepends=True) if line.startswith("//"))
+    first = text.split("A client does")[0]
+    return textwrap.dedent("".join(line for line in first.splitlines(keepends=True) if line.startswith("  ") or not line.strip()))
+
+
+def examples_of_page(language):
+    """The model and the client of docs/property.md."""
+    return re.findall(rf"^```{language}\n(.*?)^```", (REPOSITORY / "docs/property.md").read_text(), re.M | re.S)
+
+
+def asked_as_jobs(model):
+    assert model.ask(ask="init") == {"state": [], "reads": ["read"]}
+    assert [len(model.ask(ask="commands", state=state)["commands"]) for state in ([], ["a"])] == [1, 2]
+    assert model.ask(ask="step", state=["a"], f="write", value="b", answer={"result": 0}) == {"state": ["a", "b"], "answer": 1}
+    assert model.ask(ask="step", state=["a"], f="read", value={"result": 0}, answer={"result": 1}) == {"state": ["a"]}
+    assert [model.ask(ask="step", state=["a"], f="read", value=value, answer="a")["answer"] for value in (0, 1)] == ["a", None]
+    model.end()
+
+
+def asked_as_list(model):
+    assert model.ask(ask="init") == {"state": [], "reads": ["get"]}
+    assert model.ask(ask="step", state=["a"], f="append", value="b", answer={"result": 0}) == {"state": ["a", "b"], "answer": 1}
+    assert model.ask(ask="step", state=["a"], f="get", value=1, answer="b") == {"state": ["a"], "answer": None}
+    model.end()
+
+
+@pytest.mark.parametrize("language, name", [("python", "model.py"), ("node", "model.mjs")])
+def test_the_example_of_its_text_is_a_model(tmp_path, language, name):
+    (tmp_path / name).write_text(example_of_text(language))
+    make(tmp_path, language)
+    asked_as_list(Program(LANGUAGES[language].command(name), tmp_path))
+
+
+def test_the_examples_in_python(tmp_path):
+    model, client = examples_of_page("python")
+    (tmp_path / "jobs.py").write_text(model)
+    make(tmp_path, "python")
+    asked_as_jobs(Program(LANGUAGES["python"].command("jobs.py"), tmp_path))
+    ast.parse(client)
+
+
+def test_the_examples_in_java(tmp_path):
+    jobs, http = examples_of_page("java")
+    for name, text in {"Jobs": jobs, "Http": http, "ListModel": "import java.util.List;\n" + example_of_text("java")}.items():
+        (tmp_path / f"{name}.java").write_text(text)
+    make(tmp_path, "java", "Jobs.java", "Http.java", "ListModel.java")
+    asked_as_jobs(Program(LANGUAGES["java"].command("Jobs.java"), tmp_path))
+    asked_as_list(Program(LANGUAGES["java"].command("ListModel.java"), tmp_path))
+    client = Program(LANGUAGES["java"].command("Http.java"), tmp_path)
+    assert client.ask(do="write", value=7)["error"] == "write() of the client takes String, and is given Long 7 (Http.write)"
+    client.end()
+
+
+# In one file, which takes half as long to compile.
+def test_the_examples_in_cpp(tmp_path):
+    jobs, http = examples_of_page("cpp")
+    first = re.sub("^(#include|using).*\n", "", example_of_text("cpp"), flags=re.M)
+    first, http, jobs = (text.replace("int main()", f"int {name}()") for name, text in (("first", first), ("http", http), ("jobs", jobs)))
+    (tmp_path / "all.cc").write_text(jobs + first + """
+struct Response { int status; std::string body; };
+Response post(const std::string&, const std::string& body) { return {body == "full" ? 503 : body == "lost" ? 500 : 200, "7"}; }
+""" + http + """
+int main(int, char** arguments) {
+  const std::string name(arguments[1]);
+  return name == "jobs" ? jobs() : name == "first" ? first() : run(Http());
+}
+""")
+    make(tmp_path, "cpp", "all.cc")
+    command = LANGUAGES["cpp"].command("all.cc")
+    asked_as_jobs(Program([*command, "jobs"], tmp_path))
+    asked_as_list(Program([*command, "first"], tmp_path))
+    client = Program([*command, "http"], tmp_path)
+    assert [client.ask(do="write", value=value) for value in ("full", "lost", "a")] == [{"fail": "7"}, {"info": "7"}, {"ok": 7}]
+    client.end()
