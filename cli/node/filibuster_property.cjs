@@ -239,12 +239,13 @@ function said(error) {
   return error.cause === undefined ? line : `${line}, since ${said(error.cause)}`;
 }
 
-// The same with the line where the user's code threw it, or called what did.
-function thrown(error) {
+// The same with the line where the user's code threw it, or called what did; else with that of the user's `method`, since what is no Error
+// has no trace, and that of a promise may end before whoever waits for it.
+function thrown(error, method) {
   const own = [__filename, pathToFileURL(__filename).href];
   const frames = String(error?.stack ?? "").matchAll(/^ +at (?:async )?(?:.*? \()?((?:file:\/\/)?\/.*):(\d+):\d+\)?$/gm);
   for (const [, file, line] of frames) if (!own.includes(file)) return said(error) + at(file, line);
-  return said(error);
+  return said(error) + where(method);
 }
 
 // The value, which the user's `method` returned.
@@ -320,7 +321,7 @@ async function answerOfClient(client, question) {
     if (error instanceof Fail) return { fail: error.message };
     if (error instanceof Info) return { info: error.message };
     console.error(error);
-    return { info: thrown(error) };
+    return { info: thrown(error, method) };
   }
   return { ok: json(answer ?? null, `the answer of ${quoted(done)}`, method) };
 }
@@ -338,7 +339,7 @@ async function answerTo(served, line) {
   } catch (error) {
     if (error instanceof Wrong) return { error: error.message };
     console.error(error);
-    return { error: thrown(error) };
+    return { error: thrown(error, served[question.ask ?? question.do]) };
   }
 }
 
