@@ -4,6 +4,7 @@ import json
 import pathlib
 import shutil
 import subprocess
+import threading
 import typing
 
 from conftest import PYTHON, REPOSITORY
@@ -49,9 +50,14 @@ class Program:
                                         **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
 
     def ask(self, line=None, **question):
+        # One that does not answer is ended, so that the test fails.
+        watch = threading.Timer(60, self.process.kill)
+        watch.start()
         self.process.stdin.write((json.dumps(question, ensure_ascii=False) if line is None else line) + "\n")
         self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+        answer = self.process.stdout.readline()
+        watch.cancel()
+        return json.loads(answer)
 
     def end(self):
         """What it printed to the standard error. It must end by itself when there are no more questions, and say nothing more."""
