@@ -234,7 +234,7 @@ PACKAGES = $(DEMO_PACKAGES) libjacoco-java $(BPF_PACKAGES)
 TEST_PACKAGES := libgtest-dev junit5 dpkg-dev python3-pytest python3-pytest-xdist python3-jsonschema chromium gunicorn nginx-light curl wrk redis-server redis-tools procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop python3-gevent python3-eventlet rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
-  python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage \
+  python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage python3-hypothesis \
   libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libgoogle-gson-java libnetty-java libperfmark-java libguava-java \
   libjetty9-java libtomcat9-java libservlet-api-java ruby perl php-cli php-curl php-fpm wget openssl libssl-dev libgnutls28-dev haproxy apache2-bin \
   wget2 liblwp-protocol-https-perl puma ruby-async rsync openssh-client openssh-server postgresql-15 mariadb-server-core mariadb-client-core rabbitmq-server amqp-tools \

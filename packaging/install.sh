@@ -18,7 +18,7 @@ while read -r helper; do put "$([ -x "$build/lib/$helper" ] && [[ $helper == fil
 [ -e "$build/lib/filibuster/report.html" ] || echo "install: report.html was not built (no npm), so \`run\` writes no page" >&2
 [ -e "$build/lib/filibuster/filibuster-bpf" ] || echo "install: filibuster-bpf was not built, so services cannot be attached" >&2
 
-for helper in cli/python/*.py cli/c/*.h cli/node/*.cjs cli/java/*.java; do put 644 "$helper" "share/filibuster/$(basename "$helper")"; done
+for helper in cli/python/*.py cli/c/*.h cli/node/*.cjs cli/node/*.cts cli/java/*.java; do put 644 "$helper" "share/filibuster/$(basename "$helper")"; done
 put 644 docs/filibuster.schema.json share/filibuster/filibuster.schema.json
 for schema in docs/schema/*.json; do put 644 "$schema" "share/filibuster/schema/$(basename "$schema")"; done
 for page in README.md LICENSE CHANGELOG.md CONTRIBUTING.md docs/*.md docs/*.png; do put 644 "$page" "share/doc/filibuster/$page"; done

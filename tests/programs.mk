@@ -165,6 +165,12 @@ $(BUILD)/tests/programs/get_client: $(BUILD)/obj/tests/programs/http1/get_client
 $(BUILD)/obj/tests/programs/http1/get_client.o: PROGRAM_FLAGS = $(PLAIN_FLAGS) $(HTTPLIB)
 test-programs: $(CLIENTS)/installed $(BUILD)/tests/programs/get_client
 
+# The test of fast-check in docs/property-libraries.md.
+FAST_CHECK := $(BUILD)/tests/fast_check
+$(FAST_CHECK)/installed: tests/programs/fast_check/package-lock.json tests/programs/fast_check/package.json
+	$(call npm_ci,fast-check)
+test-programs: $(FAST_CHECK)/installed
+
 # The page (tests/integration/page): a browser's driver, what judges accessibility, the compiler's checks, and
 # made-up reports.
 PAGE_TESTS := $(BUILD)/tests/page

@@ -12,7 +12,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 SOURCES = ("cli", "core", "daemon", "preload", "bpf")
 # What a fence may be of besides commands (`sh`).
-OTHERS = {"text", "json", "python", "cpp", "java", "yaml"}
+OTHERS = {"text", "json", "python", "javascript", "typescript", "cpp", "java", "yaml"}
 COMMAND = re.compile(r"(\w+=\S+ )*(filibuster|make|pytest|python3|java|curl|docker|setcap|cd) ")
 by_name = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 

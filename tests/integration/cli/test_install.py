@@ -15,7 +15,8 @@ INSTALLED = """
     share/filibuster/filibuster_predicates.py share/filibuster/filibuster_predicates.h
     share/filibuster/filibuster_predicates.cjs share/filibuster/FilibusterPredicates.java share/filibuster/filibuster_pytest.py share/filibuster/filibuster.schema.json
     share/filibuster/filibuster_principled.py share/filibuster/FilibusterPrincipled.java share/filibuster/filibuster_principled.h
-    share/filibuster/filibuster_property.py
+    share/filibuster/filibuster_property.py share/filibuster/filibuster_property.cjs share/filibuster/filibuster_property.d.cts
+    share/filibuster/FilibusterProperty.java share/filibuster/filibuster_property.h
     share/filibuster/schema/report.schema.json share/filibuster/schema/counterexample.schema.json
     share/filibuster/schema/events.schema.json share/filibuster/schema/baseline.schema.json
     share/man/man1/filibuster.1 share/man/man5/filibuster.json.5 share/man/man8/filibusterd.8

@@ -59,6 +59,9 @@ class Thing(Client):
     def ask(self, value):
         return b"bytes"
 
+    def forget(self, value):
+        pass
+
     def nothing(self):
         return None
 
