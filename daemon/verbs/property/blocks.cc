@@ -26,7 +26,7 @@ constexpr std::chrono::seconds kJudgingLimit{10};
 constexpr size_t kJudgingBytes = size_t{512} << 20;
 // How long a command may take while another one stands still, in times of the longest block. One that needs what the other has locked never ends.
 constexpr int kTurns = 10;
-constexpr std::chrono::milliseconds kShortestTurn{50}, kLongestTurn{1000};
+constexpr std::chrono::milliseconds kShortestTurn{50}, kLongestTurn{2000};
 constexpr int kOncePossible = -1;   // in the place of a number
 constexpr int kMostImpossible = 3;  // of one hold, until it is not tried again
 constexpr std::chrono::microseconds kLookAgain{200};
@@ -156,16 +156,19 @@ Result<void> PropertyTester::run_block(std::span<const Item> block, const Progra
   }
   std::latch all_there(static_cast<std::ptrdiff_t>(commands.size()));
   for (const auto& each : commands) {
-    if (each->thread.joinable()) {
-      all_there.count_down();
-      continue;
-    }
+    if (!program.holds.empty()) break;
     each->thread = std::thread([&, command = each.get()] {
       all_there.arrive_and_wait();
       ask(command);
     });
   }
-  for (const auto& each : commands) each->thread.join();
+  for (const auto& each : commands) {
+    if (each->thread.joinable()) each->thread.join();
+  }
+  // Where a schedule says the order of some, the others come one after the other, so that the whole execution is the same each time.
+  for (const auto& each : commands) {
+    if (!each->ended.load(std::memory_order_acquire)) ask(each.get());
+  }
   const uint64_t ended = clock_ns();
   const size_t number = seen_.empty() ? 0 : seen_.back().block + 1;
   for (const auto& each : commands) {
@@ -191,8 +194,10 @@ ExecutedProgram::Schedule PropertyTester::follow(
     const std::vector<std::unique_ptr<Asked>>& commands, const std::function<void(Asked*)>& start) {
   using Schedule = ExecutedProgram::Schedule;
   AgentHub& hub = lane_.hub();
-  const auto limit =
-      std::clamp<std::chrono::nanoseconds>(kTurns * longest_, kShortestTurn, kLongestTurn);
+  // What has happened once is waited for.
+  const auto limit = learns_schedules_ ? std::clamp<std::chrono::nanoseconds>(
+                                             kTurns * longest_, kShortestTurn, kLongestTurn)
+                                       : kLongestTurn;
   Schedule out = Schedule::kHappened;
   for (size_t turn = 0; turn <= holds.size() && out == Schedule::kHappened; ++turn) {
     const uint32_t number = turn < holds.size() ? holds[turn].command : holds.back().until;

@@ -142,10 +142,12 @@ Result<ExecutedProgram> PropertyTester::execute_repeatedly(Program* program) {
   learns_calls_ = false;
   const auto schedules = schedules_of(*program);
   Program next = *program;
+  learns_schedules_ = true;
   for (uint64_t i = 1; i < times && executed && !executed->violation && !is_over(); ++i) {
     next.holds = i <= schedules.size() ? schedules[i - 1] : std::vector<property::Hold>();
     executed = execute(next);
   }
+  learns_schedules_ = false;
   if (executed && executed->schedule == ExecutedProgram::Schedule::kHappened)
     *program = std::move(next);
   return executed;
@@ -155,16 +157,20 @@ Result<ExecutedProgram> PropertyTester::execute_repeatedly(Program* program) {
 Result<Program> PropertyTester::with_schedule(const Program& program, const Violation& violation) {
   if (!in_blocks_ || !program.holds.empty()) return program;
   const auto schedules = schedules_of(program);
-  for (size_t i = 0; i < schedules.size() && i < kMostSchedules && !is_over(); ++i) {
+  learns_schedules_ = true;
+  Program out = program;
+  for (size_t i = 0; i < schedules.size() && i < kMostSchedules && out.holds.empty() && !is_over();
+       ++i) {
     Program next = program;
     next.holds = schedules[i];
     const auto executed = execute(next);
     if (!executed) return executed.error();
     if (executed->violation && executed->violation->kind == violation.kind &&
         executed->schedule == ExecutedProgram::Schedule::kHappened)
-      return next;
+      out = std::move(next);
   }
-  return program;
+  learns_schedules_ = false;
+  return out;
 }
 
 Result<void> PropertyTester::search() {

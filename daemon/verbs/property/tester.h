@@ -93,6 +93,7 @@ class PropertyTester {
   std::chrono::nanoseconds longest_{0};         // block of those
   std::map<std::string, int> impossible_ = {};  // holds that could not happen, and how often
   bool learns_calls_ = false;
+  bool learns_schedules_ = false;   // it is not known whether a schedule can happen
   int64_t event_ = 0;               // of the history
   std::vector<size_t> processes_;   // of each client: the number of the process whose name it has
   std::vector<uint64_t> begun_ns_;  // when each item began, for what was injected
