@@ -177,7 +177,7 @@ RequestDraft parse_session_request(const std::string& body) {
   try {
     const Json json = Json::parse(body);
     const std::string mode = json.value("mode", "run");
-    const Verb* const verb = find_verb(mode);
+    const Verb* verb = find_verb(mode);
     if (verb == nullptr) {
       out.fail("mode '" + mode + "': expected " + verb_names());
       return out;
@@ -188,6 +188,8 @@ RequestDraft parse_session_request(const std::string& body) {
     out.directory = json.value("directory", "");
     out.tests = json.value("tests", std::vector<std::string>());
     verb->begin(json, &out);
+    // What is replayed may be another verb's.
+    verb = request.verb;
     if (!out.errors.empty()) return out;
     ParsedConfig parsed = parse_config(out.text, out.path, out.directory);
     if (!parsed.errors.empty()) {

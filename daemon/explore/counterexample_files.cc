@@ -30,6 +30,10 @@ uint32_t last_number(const std::string& folder) {
   return last;
 }
 
+std::string key_of(const Counterexample& example) {
+  return FaultSet(example.faults).key() + example.property;
+}
+
 }  // namespace
 
 CounterexampleFiles::CounterexampleFiles(std::string folder, std::string test, std::mutex* numbers)
@@ -45,7 +49,7 @@ std::map<uint32_t, std::string>& CounterexampleFiles::keys() {
     if (!number || !text) continue;
     const auto known = parse_counterexample(text.value());
     const bool same = known.ok() && known.value().test == test_;
-    (*keys_)[*number] = same ? FaultSet(known.value().faults).key() : "";
+    (*keys_)[*number] = same ? key_of(known.value()) : "";
   }
   return *keys_;
 }
@@ -53,7 +57,7 @@ std::map<uint32_t, std::string>& CounterexampleFiles::keys() {
 Result<void> CounterexampleFiles::write(const Counterexample& example, File* file) {
   auto made = make_private_folder(folder_);
   const std::lock_guard lock(*numbers_);
-  const std::string key = FaultSet(example.faults).key();
+  const std::string key = key_of(example);
   const auto same = std::find_if(keys().begin(), keys().end(),
                                  [&](const auto& entry) { return entry.second == key; });
   const uint32_t last = keys().empty() ? 0 : keys().rbegin()->first;

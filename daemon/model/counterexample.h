@@ -15,6 +15,9 @@ struct Counterexample {
   std::string test;
   std::string config_path, config_text, directory;
   std::vector<InjectedFault> faults;
+  // Of a property-based test, in place of faults: the program, as JSON (docs/schema/counterexample.schema.json 'property'). "": it is of another
+  // test.
+  std::string property;
   std::string verdict, detail, output;
   std::vector<std::string> seen;  // Execution::seen
   // As in the exploration: other parts or other masks (config.h to_config_text) give other indexes.

@@ -49,6 +49,9 @@ Program without(const Program& program, size_t at, size_t count) {
 }
 
 bool holds_fit(const Program& program) {
+  for (size_t i = 1; i < program.holds.size(); ++i) {
+    if (program.holds[i].command != program.holds[i - 1].until) return false;
+  }
   return std::all_of(program.holds.begin(), program.holds.end(), [&](const Hold& hold) {
     for (size_t at = 0, size = 0; at < program.items.size(); at += size) {
       size = block_size(program, at);
@@ -61,19 +64,6 @@ bool holds_fit(const Program& program) {
     }
     return false;
   });
-}
-
-nlohmann::ordered_json holds_json(const std::vector<Hold>& holds) {
-  auto out = nlohmann::ordered_json::array();
-  for (const Hold& hold : holds)
-    out.push_back({{"command", hold.command},
-                   {"caller", hold.edge.caller},
-                   {"service", hold.edge.service},
-                   {"method", hold.edge.method},
-                   {"path", hold.edge.path},
-                   {"occurrence", hold.occurrence},
-                   {"until", hold.until}});
-  return out;
 }
 
 std::vector<uint32_t> results_in(const nlohmann::json& value) {
@@ -94,27 +84,6 @@ std::optional<nlohmann::json> with_results(
     std::optional<nlohmann::json> whole = with_results(each, answers);
     if (!whole) return std::nullopt;
     each = std::move(*whole);
-  }
-  return out;
-}
-
-nlohmann::ordered_json program_json(const Program& program,
-                                    const std::vector<ArmableFault>& faults) {
-  auto out = nlohmann::ordered_json::array();
-  for (const Item& item : program.items) {
-    if (!item.is_fault()) {
-      out.push_back({{"do", item.f}, {"value", item.value}, {"number", item.number}});
-      if (item.parallel) out.back()["parallel"] = true;
-      continue;
-    }
-    const ArmableFault& fault = faults[*item.fault];
-    out.push_back({{"arm", fault.name},
-                   {"fault", to_text(fault.fault)},
-                   {"caller", fault.edge.caller},
-                   {"service", fault.edge.service},
-                   {"method", fault.edge.method},
-                   {"path", fault.edge.path},
-                   {"occurrence", item.occurrence}});
   }
   return out;
 }

@@ -69,13 +69,9 @@ std::vector<uint32_t> results_in(const nlohmann::json& value);
 std::optional<nlohmann::json> with_results(
     const nlohmann::json& value, const std::vector<std::optional<nlohmann::json>>& answers);
 
-// Are the two commands of each hold in one block?
+// Are the two commands of each hold in one block, and does each hold begin with the command that the one before it waits for?
 bool holds_fit(const Program& program);
 
-// docs/schema/property.schema.json 'item' and 'hold'. `faults` has those that items refer to.
-nlohmann::ordered_json holds_json(const std::vector<Hold>& holds);
-nlohmann::ordered_json program_json(const Program& program,
-                                    const std::vector<ArmableFault>& faults);
 // "write "a"", "Full at the next web -> queue POST /enqueue": as reports name an item.
 std::string item_text(const Item& item, const std::vector<ArmableFault>& faults);
 

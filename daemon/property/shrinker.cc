@@ -4,6 +4,7 @@
 #include <set>
 
 #include "daemon/property/history.h"
+#include "daemon/property/program_json.h"
 
 namespace filibuster::property {
 namespace {

@@ -41,22 +41,27 @@ Error invalid(const std::string& problem) {
 std::string to_json(const Counterexample& counterexample) {
   Json faults = fault_rows(counterexample.faults);
   redact_texts(&faults);
-  return dump({{"version", kVersion},
-               {"test", counterexample.test},
-               {"config_path", counterexample.config_path},
-               {"directory", counterexample.directory},
-               {"verdict", counterexample.verdict},
-               {"detail", redact(counterexample.detail)},
-               {"index_parts", part_names(counterexample.index_parts)},
-               {"nondeterminism", redacted_masks(counterexample.nondeterminism)},
-               {"descriptors", to_base64(counterexample.descriptors)},
-               {"ports", counterexample.ports},
-               {"hang_limit_ms", counterexample.hang_limit_ms},
-               {"faults", std::move(faults)},
-               {"output", redact(counterexample.output)},
-               {"seen", counterexample.seen},
-               // A replay takes the redacted values from the configuration's file.
-               {"config_text", redact_config(counterexample.config_text)}});
+  Json out = {{"version", kVersion},
+              {"test", counterexample.test},
+              {"config_path", counterexample.config_path},
+              {"directory", counterexample.directory},
+              {"verdict", counterexample.verdict},
+              {"detail", redact(counterexample.detail)},
+              {"index_parts", part_names(counterexample.index_parts)},
+              {"nondeterminism", redacted_masks(counterexample.nondeterminism)},
+              {"descriptors", to_base64(counterexample.descriptors)},
+              {"ports", counterexample.ports},
+              {"hang_limit_ms", counterexample.hang_limit_ms},
+              {"faults", std::move(faults)},
+              {"output", redact(counterexample.output)},
+              {"seen", counterexample.seen},
+              // A replay takes the redacted values from the configuration's file.
+              {"config_text", redact_config(counterexample.config_text)}};
+  if (!counterexample.property.empty()) {
+    out["property"] = Json::parse(counterexample.property, nullptr, false);
+    redact_texts(&out["property"]);
+  }
+  return dump(out);
 }
 
 Result<Counterexample> parse_counterexample(std::string_view text) {
@@ -102,6 +107,10 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
     }
   }
   if (!reader.problem.empty()) return invalid(reader.problem);
+  if (const auto property = json.find("property"); property != json.end()) {
+    if (!property->is_object()) return invalid("property: expected an object");
+    out.property = property->dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
   const auto faults = json.find("faults");
   if (faults == json.end()) return invalid("faults: expected a list");
   auto read = faults_from(*faults);

@@ -4,6 +4,7 @@
 
 #include "core/version.h"
 #include "daemon/property/history.h"
+#include "daemon/property/program_json.h"
 #include "daemon/redact/redact.h"
 
 namespace filibuster {
@@ -79,7 +80,8 @@ Ordered test_json(const PropertyTest& test) {
                         {"steps", each.steps},
                         {"finished", each.finished},
                         {"replays", each.replays},
-                        {"replays_alike", each.replays_alike}});
+                        {"replays_alike", each.replays_alike},
+                        {"counterexample", each.counterexample}});
   }
   return {{"test", test.test},
           {"error", test.error},
@@ -168,6 +170,10 @@ std::string finding_text(const PropertyFinding& finding, const PropertyTest& tes
     if (item.expected) out += "         the model says " + json_text(*item.expected) + "\n";
   }
   if (shrunk.longest) out += longest_text(*shrunk.longest);
+  if (!finding.counterexample.empty())
+    out += "  again: filibuster replay " + std::to_string(finding.number) + "\n";
+  if (!shrunk.output.empty()) out += shrunk.output + "\n";
+  if (finding.is_replay) return out;
   out += "  " + counted_text(finding.first.items.size(), "item") + " shrunk to " +
          std::to_string(finding.program.items.size()) + " in " +
          counted_text(finding.steps, "step") + (finding.finished ? "" : " (not finished)") +
@@ -178,7 +184,6 @@ std::string finding_text(const PropertyFinding& finding, const PropertyTest& tes
               : "of " + std::to_string(finding.replays) + " replays " +
                     std::to_string(finding.replays_alike) + " failed in the same way") +
          "\n";
-  if (!shrunk.output.empty()) out += shrunk.output + "\n";
   return out;
 }
 
@@ -203,6 +208,10 @@ std::string property_text(const PropertyResults& results) {
   std::string out;
   for (const PropertyTest& test : results.tests) {
     for (const PropertyFinding& each : test.findings) out += finding_text(each, test);
+    if (!test.replay.empty()) {
+      out += test.replay + "\n";
+      continue;
+    }
     out += "test '" + test.test + "': " + counted_text(test.executed, "program") +
            (test.executions > test.executed ? " in " + counted_text(test.executions, "execution")
                                             : "") +

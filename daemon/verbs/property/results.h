@@ -59,10 +59,14 @@ struct PropertyFinding {
   uint32_t steps = 0;
   bool finished = true;                // of shrinking
   int replays = 0, replays_alike = 0;  // of the shrunk program
+  uint32_t number = 0;                 // of its file
+  std::string counterexample;          // the file; "": there is none
+  bool is_replay = false;              // it was not searched for
 };
 
 struct PropertyTest {
   std::string test, error;
+  std::string replay;  // what became of one; "": it was none
   std::vector<property::ArmableFault> faults;
   uint64_t executed = 0;    // programs with faults, without those of shrinking
   uint64_t executions = 0;  // of them: those of several clients are repeated

@@ -78,6 +78,7 @@ Result<void> PropertyTester::run(PropertyTest* out) {
   for (const std::string& obstacle : lane_.obstacles()) out->notes.push_back(obstacle);
   if (is_over()) return {};
   if (auto prepared = prepare(); !prepared) return prepared;
+  if (request_.replay) return replay(*request_.replay);
   if (auto looked = look_without_faults(); !looked) return looked;
   if (out->findings.empty() && !is_over()) {
     if (auto searched = search(); !searched) return searched;
@@ -131,6 +132,31 @@ void PropertyTester::learn_faults(const ExecutionRecord& record) {
         out_->faults.push_back({to_text(fault), to, fault, 1, rpc->cause == Cause::kNone});
     }
   }
+}
+
+Result<void> PropertyTester::replay(const PropertyRequest::Replay& of) {
+  out_->faults = of.program.faults;
+  in_blocks_ = of.clients > 1;
+  PropertyFinding finding;
+  finding.first = finding.program = of.program.program;
+  auto executed = execute_repeatedly(&finding.program);
+  if (!executed) return executed.error();
+  if (stopped_) return {};
+  out_->executed = 1;
+  out_->finished = true;
+  if (!executed->violation) {
+    out_->replay = "not reproduced: the program passed";
+    return {};
+  }
+  out_->replay = executed->violation->kind == of.kind
+                     ? "reproduced"
+                     : "not reproduced: it failed in another way than before (" + of.kind + ")";
+  finding.is_replay = true;
+  finding.replays = 1;
+  finding.replays_alike = executed->violation->kind == of.kind ? 1 : 0;
+  finding.shrunk = std::move(executed).value();
+  out_->findings.push_back(std::move(finding));
+  return {};
 }
 
 Result<ExecutedProgram> PropertyTester::execute_repeatedly(Program* program) {

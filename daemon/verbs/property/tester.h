@@ -40,6 +40,7 @@ class PropertyTester {
   Result<void> look_without_faults();
   void learn_faults(const ExecutionRecord& record);
   Result<void> search();
+  Result<void> replay(const PropertyRequest::Replay& of);
   Result<void> report(uint64_t seed, const property::Program& program, const Violation& violation);
 
   // Until it violates the property, or all repetitions have passed. Those of several clients get the holds of schedules, which `program` has then.

@@ -8,6 +8,7 @@
 #include "daemon/process/session_lane.h"
 #include "daemon/redact/config_secrets.h"
 #include "daemon/report/counterexample_json.h"
+#include "daemon/verbs/property/request.h"
 #include "daemon/verbs/replay/replayed_commands.h"
 
 namespace filibuster {
@@ -95,6 +96,7 @@ class ReplayVerb final : public Verb {
     draft->tests = {example.test};
     draft->request.learnt_descriptors = example.descriptors;
     draft->request.ports = example.ports;
+    if (!example.property.empty()) return replay_program(example.property, draft);
     if (!example.nondeterminism.empty()) {
       auto masks = parse_nondeterminism(example.nondeterminism, true);
       if (!masks) return draft->fail("counterexample: " + masks.error().message);
