@@ -39,7 +39,7 @@ struct Verb {
 };
 
 extern const Verb kRunVerb, kAttachVerb, kReplayVerb, kAcceptVerb, kOpenVerb, kTraceVerb, kLintVerb,
-    kSuiteVerb, kPrincipledVerb, kPropertyVerb, kCheckVerb, kAnalyzeVerb, kWasFaultInjectedVerb,
+    kSuiteVerb, kPrincipledVerb, kPropertyVerb, kPropertyClientVerb, kCheckVerb, kAnalyzeVerb, kWasFaultInjectedVerb,
     kDoctorVerb, kInitVerb, kConfigVerb, kDaemonVerb, kCompletionVerb, kHelpVerb, kVersionVerb;
 
 // Writes "filibuster: message" to stderr and returns `code`.

@@ -43,7 +43,9 @@ Result<Value> make(const Json& generator, const std::vector<Item>& made, Random*
                    int depth) {
   if (!generator.is_object() || generator.size() != 1) return Value(generator);
   if (depth > kDeepestGenerator) return unknown_generator(generator);
-  const auto& [kind, what] = *generator.items().begin();
+  const auto only = generator.begin();
+  const std::string& kind = only.key();
+  const Json& what = only.value();
   if (kind == "value") return Value(what);
   if (kind == "int") {
     const bool whole = what.is_array() && what.size() == 2 && whole_number(what[0]) &&

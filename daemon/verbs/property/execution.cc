@@ -6,7 +6,6 @@
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
 #include "daemon/property/history.h"
-#include "daemon/property/program_model.h"
 #include "daemon/verbs/property/tester.h"
 
 namespace filibuster {
@@ -175,8 +174,7 @@ Result<void> PropertyTester::run_command(const Item& item, ExecutedProgram* out)
       goes_on_ = false;
     } else {
       if (counts_) {
-        const auto labels =
-            property::labels_of(program_.get(), state_, item, *asked, executed.answered);
+        const auto labels = model_->labels(state_, item.f, *asked, executed.answered);
         if (!labels) return labels.error();
         for (const std::string& each : labels.value()) ++out_->labels[each];
       }

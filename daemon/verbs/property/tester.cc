@@ -6,8 +6,8 @@
 #include "daemon/base/descriptors.h"
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
-#include "daemon/property/program_model.h"
 #include "daemon/property/shrinker.h"
+#include "daemon/verbs/property/programs.h"
 
 namespace filibuster {
 
@@ -40,10 +40,7 @@ bool PropertyTester::is_over() {
 
 Result<void> PropertyTester::start_client() {
   client_.reset();
-  auto spawn = runner_->spawn_options(test_.property->client);
-  if (!spawn) return spawn.error();
-  spawn->log_path = lane_.place().log_path("client");
-  auto client = Dialogue::start(std::move(spawn).value());
+  auto client = start_property_client(test_, *runner_, lane_.place(), *model_);
   if (!client) return Error{"the client: " + client.error().message};
   client_.emplace(std::move(client).value());
   return {};
@@ -55,13 +52,9 @@ Result<void> PropertyTester::prepare() {
   if (!runner) return runner.error();
   runner_ = std::make_unique<ExecutionRunner>(std::move(runner).value());
   lane_.hub().set_hang_limit(hang_limit_of(session_.config.bounds, 0));
-  auto spawn = runner_->spawn_options(test_.property->model);
-  if (!spawn) return spawn.error();
-  spawn->log_path = lane_.place().log_path("model");
-  auto program = property::ModelProgram::start(std::move(spawn).value());
-  if (!program) return program.error();
-  program_ = std::move(program).value();
-  model_ = property::make_program_model(program_);
+  auto model = make_property_model(test_, *runner_, lane_.place());
+  if (!model) return model.error();
+  model_ = std::move(model).value();
   return start_client();
 }
 
@@ -75,7 +68,7 @@ Result<void> PropertyTester::run(PropertyTest* out) {
   if (out->findings.empty() && !is_over()) {
     if (auto searched = search(); !searched) return searched;
   }
-  const std::string contradiction = program_->contradiction();
+  const std::string contradiction = model_->contradiction();
   if (!contradiction.empty()) return Error{contradiction};
   return {};
 }

@@ -8,8 +8,7 @@
 
 #include "daemon/explore/test_run.h"
 #include "daemon/process/dialogue.h"
-#include "daemon/property/generator.h"
-#include "daemon/property/program_object.h"
+#include "daemon/property/test_model.h"
 #include "daemon/verbs/property/request.h"
 #include "daemon/verbs/property/results.h"
 
@@ -50,8 +49,7 @@ class PropertyTester {
   const TestConfig& test_;
   const PropertyRequest& request_;
   std::unique_ptr<ExecutionRunner> runner_;
-  std::shared_ptr<property::ModelProgram> program_;
-  std::unique_ptr<property::ProgramModel> model_;
+  std::unique_ptr<property::TestModel> model_;
   std::optional<Dialogue> client_;
   PropertyTest* out_ = nullptr;
   // Of the program that runs.
