@@ -93,9 +93,8 @@ class PropertyClient {
     const bool sent = result.error() != httplib::Error::Connection &&
                       result.error() != httplib::Error::ConnectionTimeout;
     if (!why.empty()) return command.unanswered(why, sent);
-    return command.unanswered(Clock::now() >= end ? "no answer within " + limit()
-                                                  : failure(result.error()),
-                              sent);
+    return command.unanswered(
+        Clock::now() >= end ? "no answer within " + limit() : failure(result.error()), sent);
   }
 
   std::string limit() const { return std::to_string(timeout_.count()) + " ms"; }

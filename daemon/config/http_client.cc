@@ -52,8 +52,7 @@ void check_placeholders(Reader& reader, const SourceNode& node, bool is_key,
   for (size_t at = text.find("${"); at != std::string_view::npos; at = text.find("${", at)) {
     const size_t offset = is_key ? node.key_offset : reader.offset_in(node, at);
     const size_t end = text.find('}', at);
-    if (end == std::string_view::npos)
-      return reader.error(offset, "'${' without its closing '}'");
+    if (end == std::string_view::npos) return reader.error(offset, "'${' without its closing '}'");
     check_placeholder(reader, offset, text.substr(at + 2, end - at - 2), of);
     at = end;
   }
@@ -131,8 +130,7 @@ constexpr Key<CommandDraft> kCommandKeys[] = {
      [](Reader& reader, const SourceNode& node, CommandDraft*) {
        const auto method = reader.text(node, "'method'");
        const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
-       if (method &&
-           (method->empty() || !std::all_of(method->begin(), method->end(), is_upper)))
+       if (method && (method->empty() || !std::all_of(method->begin(), method->end(), is_upper)))
          reader.error(node.offset, "'method': expected a method of HTTP, as \"GET\"");
      }},
     {"path", true,
@@ -178,7 +176,8 @@ void read_http_command(Reader& reader, const SourceNode& node, const std::string
   if (draft.is_reset && draft.answer != nullptr)
     reader.error(draft.answer->key_offset, "'answer': nobody asks what a reset is answered");
   if (draft.command != nullptr && draft.command->answers && draft.answer == nullptr)
-    reader.error(node.offset, "'" + name + "' needs 'answer': where its value stands in the answer");
+    reader.error(node.offset,
+                 "'" + name + "' needs 'answer': where its value stands in the answer");
   *out = json_of(node);
 }
 
@@ -187,7 +186,8 @@ constexpr Key<ClientDraft> kClientKeys[] = {
      [](Reader& reader, const SourceNode& node, ClientDraft* out) {
        const auto url = reader.text(node, "'http'");
        if (!url) return;
-       const std::string_view host = std::string_view(*url).substr(std::min<size_t>(7, url->size()));
+       const std::string_view host =
+           std::string_view(*url).substr(std::min<size_t>(7, url->size()));
        const auto is_good = [](unsigned char c) { return c > 0x20 && c < 0x7f; };
        if (!url->starts_with("http://") || host.empty() || host[0] == '/' ||
            url->find_first_of("?#@") != std::string::npos ||
@@ -219,7 +219,8 @@ constexpr Key<ClientDraft> kClientKeys[] = {
                            {.client = out, .command = nullptr, .is_reset = true}, &resets.back());
        };
        if (node.kind != Kind::kArray) return read(node);
-       if (node.children.empty()) reader.error(node.offset, "'reset': expected at least one request");
+       if (node.children.empty())
+         reader.error(node.offset, "'reset': expected at least one request");
        for (const SourceNode& child : node.children) read(child);
      }},
     {"commands", true,

@@ -41,13 +41,24 @@ constexpr Key<PropertyDraft> kPropertyKeys[] = {
      }},
 };
 
+void read_program(Reader& reader, const SourceNode& node, Draft* draft, Command* out) {
+  const std::string name = "'" + node.key + "'";
+  if (node.kind == SourceNode::Kind::kString || node.kind == SourceNode::Kind::kArray)
+    return read_command(reader, node, name, draft, out);
+  reader.error(node.offset,
+               name +
+                   ": expected text that the shell runs, an array of arguments, or an object "
+                   "(docs/property.md 'Without code'), found " +
+                   std::string(kind_name(node.kind)));
+}
+
 // What a client may ask depends on the model, wherever the two stand.
 void read_model_and_client(Reader& reader, PropertyDraft* test) {
   PropertyConfig& out = test->config;
   if (test->model != nullptr && test->model->kind == SourceNode::Kind::kObject) {
     read_ready_model(reader, *test->model, &out.ready_model);
   } else if (test->model != nullptr) {
-    read_command(reader, *test->model, "'model'", test->draft, &out.model);
+    read_program(reader, *test->model, test->draft, &out.model);
   }
   if (test->client == nullptr) return;
   std::vector<std::string> configured;
@@ -58,7 +69,7 @@ void read_model_and_client(Reader& reader, PropertyDraft* test) {
       for (const auto& [f, command] : commands->items()) configured.push_back(f);
     }
   } else {
-    read_command(reader, *test->client, "'client'", test->draft, &out.client);
+    read_program(reader, *test->client, test->draft, &out.client);
   }
   if (out.ready_model) finish_ready_model(reader, *test->model, configured, &*out.ready_model);
 }

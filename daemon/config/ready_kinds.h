@@ -71,11 +71,14 @@ constexpr ReadyCommand kCounter[] = {
 
 }  // namespace ready
 
-constexpr ReadyKind kReadyKinds[] = {
-    {"register", ready::kRegister}, {"cas-register", ready::kCasRegister},
-    {"kv", ready::kKv},             {"queue", ready::kQueue},
-    {"set", ready::kSet},           {"list", ready::kList},
-    {"bank", ready::kBank},         {"counter", ready::kCounter}};
+constexpr ReadyKind kReadyKinds[] = {{"register", ready::kRegister},
+                                     {"cas-register", ready::kCasRegister},
+                                     {"kv", ready::kKv},
+                                     {"queue", ready::kQueue},
+                                     {"set", ready::kSet},
+                                     {"list", ready::kList},
+                                     {"bank", ready::kBank},
+                                     {"counter", ready::kCounter}};
 
 // nullptr: there is none.
 constexpr const ReadyKind* ready_kind(std::string_view object) {

@@ -40,8 +40,7 @@ constexpr Key<ModelDraft> kModelKeys[] = {
        out->kind = &kReadyKinds[*at];
        out->config.object = out->kind->object;
      }},
-    {"keys", false,
-     [](Reader&, const SourceNode& node, ModelDraft* out) { out->keys = &node; }},
+    {"keys", false, [](Reader&, const SourceNode& node, ModelDraft* out) { out->keys = &node; }},
     {"values", false,
      [](Reader&, const SourceNode& node, ModelDraft* out) { out->values = &node; }},
     {"initial", false,
@@ -68,9 +67,8 @@ bool check_generator(Reader& reader, const SourceNode& node, std::optional<Kind>
   }
   if (what.key == "text") {
     const bool whole = what.kind == Kind::kObject && what.children.size() == 1 &&
-                       what.children[0].key == "max" &&
-                       what.children[0].kind == Kind::kInteger && what.children[0].integer >= 0 &&
-                       what.children[0].integer <= kLongestValue;
+                       what.children[0].key == "max" && what.children[0].kind == Kind::kInteger &&
+                       what.children[0].integer >= 0 && what.children[0].integer <= kLongestValue;
     return whole ? is_wanted(Kind::kString) : wrong("{\"text\": {\"max\": LENGTH}}");
   }
   if (what.key == "one_of") {
@@ -177,8 +175,7 @@ void finish_ready_model(Reader& reader, const SourceNode& node,
   for (const ReadyModelConfig::Command& each : model->commands) {
     const bool is_there = configured.empty() || std::find(configured.begin(), configured.end(),
                                                           each.f) != configured.end();
-    if (!is_there)
-      reader.error(node.offset, "'model': the client has no command '" + each.f + "'");
+    if (!is_there) reader.error(node.offset, "'model': the client has no command '" + each.f + "'");
   }
   if (model->commands.empty()) {
     uint64_t reads = 0, others = 0;

@@ -28,8 +28,8 @@ std::string percent_encoded(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     const bool is_letter = (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
-    const bool is_unreserved = is_letter || (byte >= '0' && byte <= '9') || c == '-' || c == '.' ||
-                               c == '_' || c == '~';
+    const bool is_unreserved =
+        is_letter || (byte >= '0' && byte <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
     out += is_unreserved ? std::string(1, c) : std::string{'%', kHex[byte >> 4], kHex[byte & 15]};
   }
   return out;
@@ -138,9 +138,8 @@ Result<HttpRequest> HttpCommand::request(const Json& value, const std::string& p
   for (const auto& [name, text] : headers_) {
     auto filled = filled_text(text, value, process, false);
     if (!filled) return filled.error();
-    const bool ends_line = std::any_of(filled->begin(), filled->end(), [](unsigned char c) {
-      return c < 0x20 || c == 0x7f;
-    });
+    const bool ends_line = std::any_of(filled->begin(), filled->end(),
+                                       [](unsigned char c) { return c < 0x20 || c == 0x7f; });
     if (ends_line)
       return Error{"the header field '" + name + "' cannot have the value " +
                    json_text(filled.value())};

@@ -36,7 +36,6 @@ class ReadyModel final : public TestModel {
     if (config_.values.is_null()) config_.values = default_values(config_);
     if (config_.keys.empty()) config_.keys = {"a", "b", "c"};
     if (config_.object != "bank") return;
-    accounts_ = Json::array();
     for (const auto& [account, balance] : initial_.items()) accounts_.push_back(account);
   }
 
@@ -48,28 +47,22 @@ class ReadyModel final : public TestModel {
   }
 
   Result<std::vector<Choice>> commands(const Json& state) override {
+    // A command's weight is shared by the generators of its value.
+    const uint64_t share = 2 * std::max<uint64_t>(1, accounts_.size());
     std::vector<Choice> out;
     for (const ReadyModelConfig::Command& each : config_.commands) {
-      const Json known = known_values(each.f, state);
-      // Half of them are about what is there.
-      if (known.empty()) {
-        out.push_back({each.f, generator(each.f, config_.values), 2 * each.weight});
-      } else {
-        out.push_back({each.f, generator(each.f, config_.values), each.weight});
-        out.push_back({each.f, generator(each.f, {{"one_of", known}}), each.weight});
-      }
+      std::vector<Json> generators = generators_of(each.f, state);
+      for (Json& generator : generators)
+        out.push_back({each.f, std::move(generator), each.weight * share / generators.size()});
     }
     return out;
   }
 
   // A command that might have been drawn: a program that is made smaller has no others.
   Result<bool> holds(const Json& state, const std::string& f, const Json& value) override {
-    if (f == "transfer" && value.is_object() && value.value("from", Json()) == value.value("to", Json()))
-      return false;
-    const auto choices = commands(state);
-    return std::any_of(choices->begin(), choices->end(), [&](const Choice& choice) {
-      return choice.f == f && may_make(choice.value, value);
-    });
+    const std::vector<Json> generators = generators_of(f, state);
+    return std::any_of(generators.begin(), generators.end(),
+                       [&](const Json& generator) { return may_make(generator, value); });
   }
 
   // A command of which the answer says nothing new leaves the state as the object would have it with the answer that it must have. So
@@ -128,22 +121,39 @@ class ReadyModel final : public TestModel {
     return state.value(value["key"].get<std::string>(), Json());
   }
 
-  // Of the value of a command, `values` being that of its member `value`, or of `old`.
-  Json generator(const std::string& f, const Json& values) const {
-    const ReadyCommand& command = *kind_.command(f);
+  // Of the value of a command. Empty: there is no such command.
+  std::vector<Json> generators_of(const std::string& f, const Json& state) const {
+    const ReadyCommand* const command = kind_.command(f);
+    if (command == nullptr) return {};
+    std::vector<Json> out;
+    if (command->has_member("from")) {
+      for (const std::string& from : accounts_) {
+        std::vector<std::string> others = accounts_;
+        std::erase(others, from);
+        out.push_back({{"object",
+                        {{"from", {{"value", from}}},
+                         {"to", {{"one_of", others}}},
+                         {"amount", config_.values}}}});
+      }
+      return out;
+    }
+    out.push_back(generator(*command, config_.values));
+    // Half of them are about what is there.
+    if (const Json known = known_values(f, state); !known.empty())
+      out.push_back(generator(*command, {{"one_of", known}}));
+    return out;
+  }
+
+  // `values`: of the member `value`, or of `old`.
+  Json generator(const ReadyCommand& command, const Json& values) const {
     if (command.members[0].empty()) return {{"value", nullptr}};
     if (command.members[0] == "value") return values;
     Json members = Json::object();
     for (const std::string_view member : command.members) {
       if (member.empty()) continue;
-      Json& each = members[std::string(member)];
-      if (member == "key") {
-        each = {{"one_of", config_.keys}};
-      } else if (member == "from" || member == "to") {
-        each = {{"one_of", accounts_}};
-      } else {
-        each = member == "new" ? config_.values : values;
-      }
+      members[std::string(member)] = member == "key"   ? Json{{"one_of", config_.keys}}
+                                     : member == "new" ? config_.values
+                                                       : values;
     }
     return {{"object", members}};
   }
@@ -175,7 +185,7 @@ class ReadyModel final : public TestModel {
   ReadyModelConfig config_;
   const ReadyKind& kind_;
   const Json initial_;
-  Json accounts_;  // of a bank
+  std::vector<std::string> accounts_;  // of a bank
 };
 
 }  // namespace
