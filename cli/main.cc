@@ -44,9 +44,10 @@ std::string unknown_verb(const std::vector<std::string>& own) {
                                  [](const std::string& text) { return !text.starts_with("-"); });
   if (word == own.end()) return "";
   std::vector<std::string_view> names;
-  std::transform(std::begin(kVerbs), std::end(kVerbs), std::back_inserter(names),
-                 [](const VerbRow& row) { return std::string_view(row.verb->name); });
-  if (std::find(names.begin(), names.end(), *word) != names.end()) return "";
+  for (const VerbRow& row : kVerbs) {
+    if (row.verb->name == *word) return "";
+    if (row.group != kOwn) names.emplace_back(row.verb->name);
+  }
   std::string text = "there is no subcommand '" + *word + "'";
   if (const std::string_view near = nearest(*word, names); !near.empty())
     return text + "; did you mean '" + std::string(near) + "'?";
