@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "cli/verb.h"
 #include "daemon/property/history.h"
@@ -23,6 +24,7 @@ using property::HttpRequest;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
+constexpr milliseconds kResetAgain{20};
 constexpr size_t kLongestBody = size_t{8} << 20;  // bytes; the answer to the daemon is one line
 
 class PropertyClient {
@@ -45,24 +47,39 @@ class PropertyClient {
 
   Json answer(const Json& question) const {
     const std::string f = question.value("do", "");
-    if (f == "reset") {
-      for (const HttpCommand& each : resets_) {
-        Json said = executed(each, Json(), "");
-        if (!said.contains("ok")) return said;
-      }
-      return {{"ok", nullptr}};
-    }
+    if (f == "reset") return reset();
     const auto command = commands_.find(f);
     if (command == commands_.end()) return {{"error", "there is no command '" + f + "'"}};
-    return executed(command->second, question.value("value", Json()),
-                    question.value("process", ""));
+    return executed(command->second, question.value("value", Json()), question.value("process", ""))
+        .said;
   }
 
  private:
+  struct Executed {
+    Json said;
+    int status = 0;  // 0: there was no answer
+  };
+
+  // The application may still suffer from the last fault of the program before. A reset may be done twice.
+  Json reset() const {
+    const auto end = Clock::now() + timeout_;
+    for (const HttpCommand& each : resets_) {
+      Executed last = executed(each, Json(), "");
+      while (!last.said.contains("ok")) {
+        const bool may_pass = last.status == 0 || last.status >= 500;
+        if (!may_pass || Clock::now() >= end) return last.said;
+        std::this_thread::sleep_for(kResetAgain);
+        last = executed(each, Json(), "");
+      }
+    }
+    return {{"ok", nullptr}};
+  }
+
   // On a connection of its own, once: whoever asks again what was perhaps done does it twice.
-  Json executed(const HttpCommand& command, const Json& value, const std::string& process) const {
+  Executed executed(const HttpCommand& command, const Json& value,
+                    const std::string& process) const {
     const auto asked = command.request(value, process);
-    if (!asked) return {{"error", asked.error().message}};
+    if (!asked) return {Json{{"error", asked.error().message}}};
     httplib::Client client(url_);
     client.set_url_encode(false);
     client.set_connection_timeout(timeout_);
@@ -88,22 +105,22 @@ class PropertyClient {
       return why.empty();
     };
     const httplib::Result result = client.send(request);
-    if (result) return command.meaning(result->status, body);
+    if (result) return {command.meaning(result->status, body), result->status};
     // Nothing has left where there was no connection.
     const bool sent = result.error() != httplib::Error::Connection &&
                       result.error() != httplib::Error::ConnectionTimeout;
-    if (!why.empty()) return command.unanswered(why, sent);
-    return command.unanswered(
-        Clock::now() >= end ? "no answer within " + limit() : failure(result.error()), sent);
+    if (why.empty()) why = failure(result.error(), Clock::now() >= end);
+    return {command.unanswered(why, sent)};
   }
 
   std::string limit() const { return std::to_string(timeout_.count()) + " ms"; }
-  static std::string failure(httplib::Error error) {
+  std::string failure(httplib::Error error, bool is_late) const {
     switch (error) {
       case httplib::Error::Connection:
+      case httplib::Error::ConnectionTimeout:
         return "no connection";
       case httplib::Error::Read:
-        return "the connection ended before its answer";
+        return is_late ? "no answer within " + limit() : "the connection ended before its answer";
       case httplib::Error::Write:
         return "the connection ended before the request was sent";
       default:

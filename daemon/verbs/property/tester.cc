@@ -101,6 +101,8 @@ void PropertyTester::learn_faults(const ExecutionRecord& record) {
   std::map<std::vector<std::string>, const RpcRecord*> one_of;
   for (const RpcRecord& rpc : record.rpcs) {
     if (rpc.caller == kTestService) continue;
+    // No fault is armed while the application is reset.
+    if (begun_ns_.empty() || rpc.issued_ns < begun_ns_.front()) continue;
     const std::string path(request_path(rpc.method, rpc.target));
     paths[{rpc.caller, rpc.service, rpc.method}].insert(path);
     one_of.emplace(std::vector<std::string>{rpc.caller, rpc.service, rpc.method, path}, &rpc);

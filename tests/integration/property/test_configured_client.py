@@ -36,7 +36,7 @@ class Handler(socketserver.BaseRequestHandler):
         while len(body) < int(headers.get("content-length", 0)):
             body += self.request.recv(65536)
         self.server.seen.append((first, headers, body.decode()))
-        path = first.split(" ")[1]
+        path = "/good" if len(self.server.seen) == self.server.soon_good else first.split(" ")[1]
         if path == "/silent":
             self.request.recv(1)  # until the client has gone
         elif path == "/reset":
@@ -53,7 +53,7 @@ def server():
     class Server(socketserver.ThreadingTCPServer):
         daemon_threads = True
     with Server(("127.0.0.1", 0), Handler) as made:
-        made.seen = []
+        made.seen, made.soon_good = [], None
         thread = threading.Thread(target=made.serve_forever)
         thread.start()
         yield made
@@ -120,10 +120,22 @@ def test_a_request_has_what_is_configured(server):
 
 
 def test_a_reset_is_all_of_its_requests_until_one_fails(server):
-    good, busy = {"method": "POST", "path": "/good"}, {"method": "POST", "path": "/busy"}
+    good, moved = {"method": "POST", "path": "/good"}, {"method": "POST", "path": "/moved"}
     assert ask(server.server_address[1], {}, {"do": "reset"}, reset=[good, good]) == [{"ok": None}]
-    assert ask(server.server_address[1], {}, {"do": "reset"}, reset=[good, busy, good]) == [{"fail": "503: busy"}]
+    assert ask(server.server_address[1], {}, {"do": "reset"}, reset=[good, moved, good]) == [{"info": "302"}]
     assert len(server.seen) == 4
+
+
+@pytest.mark.parametrize("path", ["/busy", "/reset"])
+def test_a_reset_waits_until_the_last_fault_is_over(server, path):
+    server.soon_good = 3
+    assert ask(server.server_address[1], {}, {"do": "reset"}, reset=[{"method": "POST", "path": path}]) == [{"ok": None}]
+    assert len(server.seen) == 3
+
+
+def test_a_reset_does_not_wait_longer_than_its_limit(server):
+    reset = [{"method": "POST", "path": "/busy"}]
+    assert ask(server.server_address[1], {}, {"do": "reset"}, reset=reset, timeout_ms=200) == [{"fail": "503: busy"}]
 
 
 def test_a_question_that_makes_no_sense_is_an_error(server):

@@ -98,9 +98,9 @@ def test_a_write_whose_outcome_nobody_knows_is_a_finding(project):
 
 
 @pytest.mark.parametrize("client, expected", [
-    ({"reset": [request("POST", "/reset"), request("POST", "/nowhere")]}, r'could not reset the application: {"info":"500: {\"error\":'),
+    ({"timeout": "2s", "reset": [request("POST", "/reset"), request("POST", "/nowhere")]}, r'could not reset the application: {"info":"500: {\"error\":'),
     ({"reset": request("POST", "/reset", statuses={"2xx": "fail"})}, 'could not reset the application: {"fail":"204"}'),
-    ({"http": "http://127.0.0.1:1", "timeout": "5s"}, 'could not reset the application: {"fail":"no connection"}'),
+    ({"http": "http://127.0.0.1:1", "timeout": "1ms"}, 'could not reset the application: {"fail":"no connection"}'),
 ])
 def test_a_reset_that_fails_is_no_verdict(project, client, expected):
     outcome, _ = run(project, configuration("register", **client))
