@@ -1,6 +1,8 @@
 #include "daemon/property/generator.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 
 #include "daemon/property/history.h"
@@ -81,11 +83,25 @@ Result<Value> make(const Json& generator, const std::vector<Item>& made, Random*
   return Value(generator);
 }
 
+// Weights with which each name comes as often as another, in whichever ways it stands there.
+void weigh_names_alike(std::vector<ProgramModel::Choice>* choices) {
+  constexpr double kOfName = 1e6;
+  std::map<std::string, double> sums;
+  for (const ProgramModel::Choice& each : *choices)
+    sums[each.f] += static_cast<double>(each.weight);
+  for (ProgramModel::Choice& each : *choices) {
+    if (each.weight > 0)
+      each.weight = static_cast<uint64_t>(
+          std::ceil(kOfName * static_cast<double>(each.weight) / sums[each.f]));
+  }
+}
+
 // A command that can be in this state. nullopt: none was found.
 Result<std::optional<Item>> draw(ProgramModel* model, const Json& state,
-                                 const std::vector<Item>& made, Random* random) {
+                                 const std::vector<Item>& made, bool shows_all, Random* random) {
   auto choices = model->commands(state);
   if (!choices) return choices.error();
+  if (shows_all) weigh_names_alike(&choices.value());
   std::vector<uint64_t> weights;
   uint64_t sum = 0;
   for (const ProgramModel::Choice& each : choices.value()) {
@@ -128,14 +144,16 @@ Result<Program> generate(ProgramModel* model, const std::vector<ArmableFault>& f
   const uint64_t kinds[] = {sum == 0 ? 0 : options.fault_weight, options.request_weight};
   Program out;
   uint32_t number = 0;
-  for (uint64_t left = 1 + random->below(options.most_items); left > 0; --left) {
+  const uint64_t length =
+      options.shows_all ? options.most_items : 1 + random->below(options.most_items);
+  for (uint64_t left = length; left > 0; --left) {
     if (random->weighted(kinds) == 0) {
       Item item;
       item.fault = random->weighted(weights);
       out.items.push_back(std::move(item));
       continue;
     }
-    auto item = draw(model, state.value(), out.items, random);
+    auto item = draw(model, state.value(), out.items, options.shows_all, random);
     if (!item) return item.error();
     if (!item.value()) break;  // the model has no command for this state
     item.value()->number = number;

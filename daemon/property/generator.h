@@ -40,6 +40,8 @@ class ProgramModel {
 struct GeneratorOptions {
   size_t most_items = 20;
   uint64_t fault_weight = 1, request_weight = 9;  // the seed's
+  bool shows_all =
+      false;  // as long as it may be, and each command as often as another: what they call is learned
 };
 
 // A value that a generator describes: {"int": [LEAST, MOST]}, {"text": {"max": LENGTH}}, {"one_of": [VALUE, ...]}, {"array": [GENERATOR, ...]},

@@ -76,7 +76,7 @@ Result<void> PropertyTester::run(PropertyTest* out) {
 // One program twice: that the second one passes shows that the application is reset. What it calls is what may get faults.
 Result<void> PropertyTester::look_without_faults() {
   Random random(request_.seed * kMixed);
-  const property::GeneratorOptions options{test_.property->length, 0, 1};
+  const property::GeneratorOptions options{test_.property->length, 0, 1, true};
   auto program = generate(model_.get(), {}, options, &random);
   if (!program) return program.error();
   for (int i = 0; i < 2 && !stopped_; ++i) {
