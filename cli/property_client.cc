@@ -3,7 +3,6 @@
 #include <httplib.h>
 
 #include <chrono>
-#include <functional>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -20,7 +19,6 @@ namespace {
 
 using Json = nlohmann::json;
 using property::HttpCommand;
-using property::HttpRequest;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 

@@ -1,6 +1,7 @@
 #include "daemon/property/http_commands.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "daemon/property/history.h"
 
@@ -50,6 +51,33 @@ std::string quoted(int status, const std::string& body) {
   return std::to_string(status) + (body.empty() ? "" : ": " + body.substr(0, kQuoted));
 }
 
+// RFC 6901. nullptr: there is nothing. (The library's own throws where a number is too large to be the place of an element.)
+const Json* at_pointer(const Json& json, std::string_view pointer) {
+  const Json* at = &json;
+  while (!pointer.empty()) {
+    const size_t end = std::min(pointer.find('/', 1), pointer.size());
+    std::string name;
+    for (size_t i = 1; i < end; ++i) {
+      const bool is_escape = pointer[i] == '~' && i + 1 < end;
+      name += is_escape ? (pointer[++i] == '0' ? '~' : '/') : pointer[i];
+    }
+    pointer.remove_prefix(end);
+    if (at->is_object()) {
+      const auto found = at->find(name);
+      if (found == at->end()) return nullptr;
+      at = &*found;
+      continue;
+    }
+    if (!at->is_array()) return nullptr;
+    size_t place = 0;
+    const char* const last = name.data() + name.size();
+    const auto [read, error] = std::from_chars(name.data(), last, place);
+    if (error != std::errc() || read != last || place >= at->size()) return nullptr;
+    at = &(*at)[place];
+  }
+  return at;
+}
+
 // The value of an answer. Error: it is none that was configured.
 Result<Json> value_of(const Json& answer, int status, const std::string& body) {
   if (answer.is_null()) return Json();
@@ -61,10 +89,8 @@ Result<Json> value_of(const Json& answer, int status, const std::string& body) {
                                       : Json::parse(body, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return Error{"the answer is no JSON: " + body.substr(0, kQuoted)};
   if (what == "json") return json;
-  const Json::json_pointer pointer(what);
-  if (!json.contains(pointer))
-    return Error{"the answer has nothing at " + what + ": " + body.substr(0, kQuoted)};
-  return json[pointer];
+  if (const Json* const found = at_pointer(json, what)) return *found;
+  return Error{"the answer has nothing at " + what + ": " + body.substr(0, kQuoted)};
 }
 
 bool has_field(const std::vector<std::pair<std::string, std::string>>& headers,

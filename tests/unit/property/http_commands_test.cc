@@ -123,6 +123,9 @@ TEST(HttpCommand, TheAnswerIsWhatWasConfigured) {
   EXPECT_EQ(meaning(Json::object(), 200, "anything"), ok(nullptr));
   EXPECT_EQ(meaning({{"answer", nullptr}}, 200, "1"), ok(nullptr));
   EXPECT_EQ(meaning({{"answer", "/a/0"}}, 200, R"({"a": [5]})"), ok(5));
+  EXPECT_EQ(meaning({{"answer", "/99999999999999999999/-"}}, 200, "[1]"), Json("info"));
+  EXPECT_EQ(meaning({{"answer", "/~01//"}}, 200, R"({"~1": {"": {"": 5}}})"), ok(5));
+  EXPECT_EQ(meaning({{"answer", "/a/0/b"}}, 200, R"({"a": [5]})"), Json("info"));
   EXPECT_EQ(meaning({{"answer", "/a~1b"}}, 200, R"({"a/b": null})"), ok(nullptr));
   EXPECT_EQ(meaning({{"answer", "json"}}, 200, "[1]"), ok(Json::array({1})));
   EXPECT_EQ(meaning({{"answer", "text"}}, 200, "[1]"), ok("[1]"));
