@@ -129,7 +129,7 @@ $(BUILD)/gen/jvm/classes.inc: $(JVM_HELPER)
 	@find $(@D) -name '*.class' | LC_ALL=C sort | sed '/java.net.http/s/.*/FILIBUSTER_CLASS("&", 1);/; s/^[^F].*/FILIBUSTER_CLASS("&", 0);/' > $@
 $(BUILD)/obj/preload/runtimes/jvm/classes.o: $(BUILD)/gen/jvm/classes.inc
 $(BUILD)/obj/preload/runtimes/jvm/classes.o: CPPFLAGS += -I$(BUILD)/gen/jvm
-$(BUILD)/obj/daemon/api/server.o $(BUILD)/obj/daemon/api/http_server.o $(BUILD)/obj/cli/daemon_client.o: CPPFLAGS += $(HTTPLIB)
+$(BUILD)/obj/daemon/api/server.o $(BUILD)/obj/daemon/api/http_server.o $(BUILD)/obj/cli/daemon_client.o $(BUILD)/obj/cli/property_client.o: CPPFLAGS += $(HTTPLIB)
 # What runs a few times for each execution of a test, or once for each command.
 RARE := $(filter $(foreach f,api config coverage descriptors explore lane lint observe page process report session suite,daemon/$f/%) cli/% tests/unit/%,\
           $(DAEMON_SRC) $(CLI_SRC) cli/main.cc daemon/main.cc $(UNIT_SRC))

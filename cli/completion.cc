@@ -27,7 +27,8 @@ std::vector<std::string> names_of(const CLI::Option& option) {
 }
 
 std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
+  // Those of no group are for the daemon.
+  return app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); });
 }
 
 std::string joined(const std::vector<std::string>& words, const char* between) {

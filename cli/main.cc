@@ -22,6 +22,8 @@ namespace filibuster::cli {
 namespace {
 
 constexpr const char kFind[] = "Find what fails", kLook[] = "Look at calls", kSetUp[] = "Set up";
+// Of no group are verbs that the daemon starts: --help leaves them out.
+constexpr const char kOwn[] = "";
 // As --help lists them: the verbs of one group stand together.
 struct VerbRow {
   const Verb* verb;
@@ -34,7 +36,7 @@ constexpr VerbRow kVerbs[] = {
     {&kCheckVerb, kLook},    {&kTraceVerb, kLook},    {&kLintVerb, kLook},
     {&kDoctorVerb, kSetUp},  {&kAnalyzeVerb, kSetUp}, {&kInitVerb, kSetUp},
     {&kConfigVerb, kSetUp},  {&kDaemonVerb, kSetUp},  {&kCompletionVerb, kSetUp},
-    {&kHelpVerb, kSetUp},    {&kVersionVerb, kSetUp}};
+    {&kHelpVerb, kSetUp},    {&kVersionVerb, kSetUp}, {&kPropertyClientVerb, kOwn}};
 
 // "there is no subcommand 'foo' ..." if the first word after any options is no verb; else "".
 std::string unknown_verb(const std::vector<std::string>& own) {
@@ -42,9 +44,10 @@ std::string unknown_verb(const std::vector<std::string>& own) {
                                  [](const std::string& text) { return !text.starts_with("-"); });
   if (word == own.end()) return "";
   std::vector<std::string_view> names;
-  std::transform(std::begin(kVerbs), std::end(kVerbs), std::back_inserter(names),
-                 [](const VerbRow& row) { return std::string_view(row.verb->name); });
-  if (std::find(names.begin(), names.end(), *word) != names.end()) return "";
+  for (const VerbRow& row : kVerbs) {
+    if (row.verb->name == *word) return "";
+    if (row.group != kOwn) names.emplace_back(row.verb->name);
+  }
   std::string text = "there is no subcommand '" + *word + "'";
   if (const std::string_view near = nearest(*word, names); !near.empty())
     return text + "; did you mean '" + std::string(near) + "'?";

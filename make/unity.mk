@@ -5,7 +5,7 @@ UNITY       ?= on
 UNITY_FILES := 8
 # Compiled alone: what has flags of its own (cpp-httplib's, the JDK's, eBPF's), what contains other files as they stand
 # (.incbin), what the unit tests or the preload leave out, and hooks (what one stands for may be looked up in several files).
-UNITY_ALONE := core/linear/% preload/hooks/% daemon/api/server.cc daemon/api/http_server.cc cli/daemon_client.cc bpf/loader/objects.cc \
+UNITY_ALONE := core/linear/% preload/hooks/% daemon/api/server.cc daemon/api/http_server.cc cli/daemon_client.cc cli/property_client.cc bpf/loader/objects.cc \
   preload/runtimes/jvm/classes.cc $(addprefix preload/runtimes/cpython/,helper.cc leave.cc) preload/runtimes/ruby/helper.cc \
   preload/os/standard_library.cc
 # What the unit tests link of a folder of which they do not link the rest.

@@ -116,12 +116,29 @@ struct PrincipledConfig {
   std::vector<Assertions> assertions;
 };
 
+// A model that comes with the tool (daemon/property/ready_model.h).
+struct ReadyModelConfig {
+  std::string object;             // one of kReadyKinds
+  std::vector<std::string> keys;  // of a key-value store
+  nlohmann::json values;          // a generator (docs/property.md); null: that of the object
+  nlohmann::json initial;         // the state behind a reset; null: that of the object
+  struct Command {
+    std::string f;
+    uint64_t weight;
+  };
+  std::vector<Command> commands;  // at least one
+};
+
 // Programs that say what the application does, and who asks it (daemon/property/). Weights are those of the seed of random programs.
 // All orders of commands at the same time are looked at: 120 of five.
 inline constexpr int64_t kMostPropertyClients = 5;
 
 struct PropertyConfig {
+  // Each is a command, or what stands in its place.
   Command model, client;
+  std::optional<ReadyModelConfig> ready_model;
+  // A client of HTTP, as daemon/property/http_commands.h reads it; null: there is none. With ${port:NAME} as it was written.
+  nlohmann::json http_client;
   uint64_t length = 20;       // items of a program at most
   uint64_t clients = 1;       // that ask at the same time
   uint64_t repetitions = 10;  // of a program of several clients

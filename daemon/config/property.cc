@@ -8,6 +8,8 @@ namespace {
 struct PropertyDraft {
   Draft* draft;
   PropertyConfig config;
+  const SourceNode* model = nullptr;
+  const SourceNode* client = nullptr;
 };
 
 constexpr int64_t kMostWeight = 1'000'000;
@@ -24,13 +26,9 @@ void read_number(Reader& reader, const SourceNode& node, int64_t least, int64_t 
 
 constexpr Key<PropertyDraft> kPropertyKeys[] = {
     {"model", true,
-     [](Reader& reader, const SourceNode& node, PropertyDraft* out) {
-       read_command(reader, node, "'model'", out->draft, &out->config.model);
-     }},
+     [](Reader&, const SourceNode& node, PropertyDraft* out) { out->model = &node; }},
     {"client", true,
-     [](Reader& reader, const SourceNode& node, PropertyDraft* out) {
-       read_command(reader, node, "'client'", out->draft, &out->config.client);
-     }},
+     [](Reader&, const SourceNode& node, PropertyDraft* out) { out->client = &node; }},
     {"length", false,
      [](Reader& reader, const SourceNode& node, PropertyDraft* out) {
        read_number<&PropertyConfig::length>(reader, node, 1, kMostItems, out);
@@ -57,13 +55,47 @@ constexpr Key<PropertyDraft> kPropertyKeys[] = {
      }},
 };
 
+void read_program(Reader& reader, const SourceNode& node, Draft* draft, Command* out) {
+  const std::string name = "'" + node.key + "'";
+  if (node.kind == SourceNode::Kind::kString || node.kind == SourceNode::Kind::kArray)
+    return read_command(reader, node, name, draft, out);
+  reader.error(node.offset,
+               name +
+                   ": expected text that the shell runs, an array of arguments, or an object "
+                   "(docs/property.md 'Without code'), found " +
+                   std::string(kind_name(node.kind)));
+}
+
+// What a client may ask depends on the model, wherever the two stand.
+void read_model_and_client(Reader& reader, PropertyDraft* test) {
+  PropertyConfig& out = test->config;
+  if (test->model != nullptr && test->model->kind == SourceNode::Kind::kObject) {
+    read_ready_model(reader, *test->model, &out.ready_model);
+  } else if (test->model != nullptr) {
+    read_program(reader, *test->model, test->draft, &out.model);
+  }
+  if (test->client == nullptr) return;
+  std::vector<std::string> configured;
+  if (test->client->kind == SourceNode::Kind::kObject) {
+    read_http_client(reader, *test->client, out.ready_model ? &*out.ready_model : nullptr,
+                     test->draft, &out.http_client);
+    if (const auto commands = out.http_client.find("commands"); commands != out.http_client.end()) {
+      for (const auto& [f, command] : commands->items()) configured.push_back(f);
+    }
+  } else {
+    read_program(reader, *test->client, test->draft, &out.client);
+  }
+  if (out.ready_model) finish_ready_model(reader, *test->model, configured, &*out.ready_model);
+}
+
 }  // namespace
 
 void read_property(Reader& reader, const SourceNode& node, Draft* draft,
                    std::optional<PropertyConfig>* out) {
   PropertyDraft test{.draft = draft, .config = {}};
-  if (read_object<PropertyDraft>(reader, node, "'property'", kPropertyKeys, &test))
-    *out = std::move(test.config);
+  if (!read_object<PropertyDraft>(reader, node, "'property'", kPropertyKeys, &test)) return;
+  read_model_and_client(reader, &test);
+  *out = std::move(test.config);
 }
 
 }  // namespace filibuster::config

@@ -52,6 +52,15 @@ void read_principled(Reader& reader, const SourceNode& node, Draft* draft,
 // property.cc: `property` of a test
 void read_property(Reader& reader, const SourceNode& node, Draft* draft,
                    std::optional<PropertyConfig>* out);
+// ready_model.cc: the `model` of it that comes with the tool
+void read_ready_model(Reader& reader, const SourceNode& node, std::optional<ReadyModelConfig>* out);
+// When the client is known. `configured`: the commands that are configured for it; empty: it is a program. Chooses commands
+// and their weights where the model names none.
+void finish_ready_model(Reader& reader, const SourceNode& node,
+                        const std::vector<std::string>& configured, ReadyModelConfig* model);
+// http_client.cc: the `client` of it that is configured. `model`: null where a program is the model.
+void read_http_client(Reader& reader, const SourceNode& node, const ReadyModelConfig* model,
+                      Draft* draft, nlohmann::json* out);
 // hosts.cc: names under which programs call a service
 struct HostDraft {
   size_t offset;

@@ -1,6 +1,8 @@
 #include "daemon/property/generator.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 #include <span>
 
@@ -82,6 +84,19 @@ Result<Value> make(const Json& generator, const std::vector<Item>& made, Random*
   return Value(generator);
 }
 
+// Weights with which each name comes as often as another, in whichever ways it stands there.
+void weigh_names_alike(std::vector<ProgramModel::Choice>* choices) {
+  constexpr double kOfName = 1e6;
+  std::map<std::string, double> sums;
+  for (const ProgramModel::Choice& each : *choices)
+    sums[each.f] += static_cast<double>(each.weight);
+  for (ProgramModel::Choice& each : *choices) {
+    if (each.weight > 0)
+      each.weight = static_cast<uint64_t>(
+          std::ceil(kOfName * static_cast<double>(each.weight) / sums[each.f]));
+  }
+}
+
 // Is the command allowed in each of the states?
 Result<bool> holds_in(ProgramModel* model, const std::vector<Json>& states, const std::string& f,
                       const Json& value) {
@@ -94,9 +109,10 @@ Result<bool> holds_in(ProgramModel* model, const std::vector<Json>& states, cons
 
 // A command that can be in each of the states. nullopt: none was found.
 Result<std::optional<Item>> draw(ProgramModel* model, const std::vector<Json>& states,
-                                 const std::vector<Item>& made, Random* random) {
+                                 const std::vector<Item>& made, bool shows_all, Random* random) {
   auto choices = model->commands(states.front());
   if (!choices) return choices.error();
+  if (shows_all) weigh_names_alike(&choices.value());
   std::vector<uint64_t> weights;
   uint64_t sum = 0;
   for (const ProgramModel::Choice& each : choices.value()) {
@@ -166,13 +182,13 @@ class Orders {
 
 // Commands that run at the same time, `size` at most, with numbers from `number` on; `states` become those behind them. Empty: there is none.
 Result<std::vector<Item>> draw_block(ProgramModel* model, std::vector<Json>* states, size_t size,
-                                     uint32_t number, const std::vector<Item>& made,
+                                     uint32_t number, const std::vector<Item>& made, bool shows_all,
                                      Random* random) {
   std::vector<Item> block;
   std::vector<Json> ends;
   for (int i = 0; i < kTriesOfCommand && block.size() < size; ++i) {
     // What it refers to stands before the block.
-    auto item = draw(model, *states, made, random);
+    auto item = draw(model, *states, made, shows_all, random);
     if (!item) return item.error();
     if (!item.value()) break;
     item.value()->number = number + static_cast<uint32_t>(block.size());
@@ -210,7 +226,8 @@ Result<Program> generate(ProgramModel* model, const std::vector<ArmableFault>& f
   const uint64_t kinds[] = {sum == 0 ? 0 : options.fault_weight, options.request_weight};
   Program out;
   uint32_t number = 0;
-  for (uint64_t left = 1 + random->below(options.most_items); left > 0;) {
+  uint64_t left = options.shows_all ? options.most_items : 1 + random->below(options.most_items);
+  while (left > 0) {
     if (random->weighted(kinds) == 0) {
       Item item;
       item.fault = random->weighted(weights);
@@ -219,7 +236,8 @@ Result<Program> generate(ProgramModel* model, const std::vector<ArmableFault>& f
       continue;
     }
     const uint64_t most = options.clients < 2 ? 1 : 2 + random->below(options.clients - 1);
-    auto block = draw_block(model, &states, std::min(most, left), number, out.items, random);
+    auto block = draw_block(model, &states, std::min(most, left), number, out.items,
+                            options.shows_all, random);
     if (!block) return block.error();
     if (block->empty()) break;  // the model has no command for this state
     number += static_cast<uint32_t>(block->size());

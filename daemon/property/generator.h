@@ -42,6 +42,8 @@ struct GeneratorOptions {
   uint64_t fault_weight = 1, request_weight = 9;  // the seed's
   size_t clients =
       1;  // 2 or more: commands come in blocks of 2 to so many, which run at the same time
+  bool shows_all =
+      false;  // as long as it may be, and each command as often as another: what they call is learned
 };
 
 // A value that a generator describes: {"int": [LEAST, MOST]}, {"text": {"max": LENGTH}}, {"one_of": [VALUE, ...]}, {"array": [GENERATOR, ...]},

@@ -29,25 +29,6 @@ class Lines {
   int line_ = 1;
 };
 
-bool is_too_deep(std::string_view json) {
-  int depth = 0;
-  bool in_text = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (in_text) {
-      if (c == '\\') ++i;
-      in_text = c != '"';
-    } else if (c == '"') {
-      in_text = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kDeepestValue) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 // Where a text stops being UTF-8; its end where it does not. Texts that are none would be written alike, and so be taken for equal.
 const char* end_of_utf8(std::string_view text) {
   const char* at = text.data();
@@ -253,6 +234,25 @@ Result<History> read_edn_history(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_too_deep(std::string_view json) {
+  int depth = 0;
+  bool in_text = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      in_text = c != '"';
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kDeepestValue) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
 
 Result<History> read_history(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r\n");

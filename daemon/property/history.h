@@ -51,6 +51,9 @@ std::string history_lines(const History& history);
 // JSON in one line; what is no UTF-8 is replaced.
 std::string json_text(const nlohmann::json& value);
 
+// Are collections in each other deeper than kDeepestValue (edn.h)? Whoever parses JSON from outside asks first.
+bool is_too_deep(std::string_view json);
+
 // nullopt: it is no whole number of 64 bits with a sign.
 std::optional<int64_t> whole_number(const nlohmann::json& value);
 

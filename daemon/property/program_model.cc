@@ -12,7 +12,7 @@ Error wrong_answer(const Json& question, const Json& answer, const std::string& 
                "; expected " + expected};
 }
 
-class OfProgram final : public ProgramModel {
+class OfProgram final : public TestModel {
  public:
   explicit OfProgram(std::shared_ptr<ModelProgram> program) : program_(std::move(program)) {}
 
@@ -65,27 +65,41 @@ class OfProgram final : public ProgramModel {
     return out;
   }
 
+  ObjectMaker object() const override {
+    return [program = program_]() -> Result<std::unique_ptr<Object>> {
+      return make_program_object(program);
+    };
+  }
+
+  Call call(const std::string& f, const Json& value) const override {
+    Call out;
+    out.f = f;
+    out.asked = value;
+    return out;
+  }
+
+  Result<std::vector<std::string>> labels(const Json& state, const std::string& f,
+                                          const Json& value, const Json& answer) override {
+    auto said = program_->ask(
+        {{"ask", "classify"}, {"state", state}, {"f", f}, {"value", value}, {"answer", answer}});
+    if (!said) return said.error();
+    std::vector<std::string> out;
+    for (const Json& each : said->value("labels", Json::array())) {
+      if (each.is_string()) out.push_back(each.get<std::string>());
+    }
+    return out;
+  }
+
+  std::string contradiction() override { return program_->contradiction(); }
+
  private:
   const std::shared_ptr<ModelProgram> program_;
 };
 
 }  // namespace
 
-std::unique_ptr<ProgramModel> make_program_model(std::shared_ptr<ModelProgram> program) {
+std::unique_ptr<TestModel> make_program_model(std::shared_ptr<ModelProgram> program) {
   return std::make_unique<OfProgram>(std::move(program));
-}
-
-Result<std::vector<std::string>> labels_of(ModelProgram* program, const Json& state,
-                                           const Item& item, const Json& asked,
-                                           const Json& answer) {
-  auto said = program->ask(
-      {{"ask", "classify"}, {"state", state}, {"f", item.f}, {"value", asked}, {"answer", answer}});
-  if (!said) return said.error();
-  std::vector<std::string> out;
-  for (const Json& each : said->value("labels", Json::array())) {
-    if (each.is_string()) out.push_back(each.get<std::string>());
-  }
-  return out;
 }
 
 }  // namespace filibuster::property

@@ -104,10 +104,8 @@ Result<void> PropertyTester::run_block(std::span<const Item> block, const Progra
     }
     executed.asked = *asked;
     executed.process = std::to_string(processes_[commands.size()]);
-    Call call;
+    Call call = model_->call(item.f, *asked);
     call.process = executed.process;
-    call.f = item.f;
-    call.asked = *asked;
     call.line = static_cast<int>(out->items.size()) + 1;
     auto command = std::make_unique<Asked>();
     command->item = out->items.size();
@@ -126,7 +124,9 @@ Result<void> PropertyTester::run_block(std::span<const Item> block, const Progra
   const auto ask = [&](Asked* command) {
     Call& call = history_.calls[command->call];
     call.call = now();
-    command->answered = clients_.ask(command->client, call.process, call.f, call.asked);
+    const ExecutedItem& executed = out->items[command->item];
+    command->answered =
+        clients_.ask(command->client, call.process, executed.item.f, executed.asked);
     const int64_t end = now();
     if (command->answered) {
       call.outcome = command->answered->outcome;
@@ -289,14 +289,8 @@ Result<void> PropertyTester::judge_history(ExecutedProgram* out) {
   property::CheckOptions options;
   options.bytes = kJudgingBytes;
   options.deadline = std::chrono::steady_clock::now() + kJudgingLimit;
-  const auto checked = property::check_history(
-      history_,
-      [&]() -> Result<std::unique_ptr<property::Object>> {
-        return property::make_program_object(program_);
-      },
-      options);
+  const auto checked = property::check_history(history_, model_->object(), options);
   if (!checked) return checked.error();
-  if (const std::string problem = program_->problem(); !problem.empty()) return Error{problem};
   out->history = history_lines(history_);
   if (checked->verdict == linear::Verdict::kUnknown) ++out_->undecided;
   if (checked->verdict != linear::Verdict::kNot) return {};

@@ -17,12 +17,10 @@ constexpr std::pair<const char*, property::Outcome> kOutcomes[] = {
 }  // namespace
 
 Result<void> Clients::start(size_t number,
-                            const std::function<Result<SpawnOptions>(size_t)>& options) {
+                            const std::function<Result<Dialogue>(size_t)>& start_one) {
   clients_.clear();
   for (size_t i = 0; i < number; ++i) {
-    auto spawn = options(i);
-    if (!spawn) return spawn.error();
-    auto client = Dialogue::start(std::move(spawn).value());
+    auto client = start_one(i);
     if (!client) return Error{"the client: " + client.error().message};
     clients_.push_back(std::move(client).value());
   }

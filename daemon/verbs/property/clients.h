@@ -27,7 +27,7 @@ class Clients {
   Clients(std::chrono::milliseconds limit, int wake_fd) : limit_(limit), wake_fd_(wake_fd) {}
 
   // Ends those that there are, and starts `number` new ones.
-  Result<void> start(size_t number, const std::function<Result<SpawnOptions>(size_t)>& options);
+  Result<void> start(size_t number, const std::function<Result<Dialogue>(size_t)>& start_one);
   size_t size() const { return clients_.size(); }
   // The client that is this process, or an ancestor of it.
   std::optional<size_t> client_of(pid_t pid) const;

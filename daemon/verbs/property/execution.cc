@@ -6,7 +6,6 @@
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
 #include "daemon/property/history.h"
-#include "daemon/property/program_model.h"
 #include "daemon/verbs/property/tester.h"
 
 namespace filibuster {
@@ -192,8 +191,7 @@ Result<void> PropertyTester::run_command(const Item& item, ExecutedProgram* out)
 
 Result<void> PropertyTester::count_labels(const ExecutedItem& executed, const Json& state) {
   if (!counts_) return {};
-  const auto labels =
-      property::labels_of(program_.get(), state, executed.item, executed.asked, executed.answered);
+  const auto labels = model_->labels(state, executed.item.f, executed.asked, executed.answered);
   if (!labels) return labels.error();
   for (const std::string& each : labels.value()) ++out_->labels[each];
   return {};

@@ -6,8 +6,8 @@
 #include "daemon/base/descriptors.h"
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
-#include "daemon/property/program_model.h"
 #include "daemon/property/shrinker.h"
+#include "daemon/verbs/property/programs.h"
 
 namespace filibuster {
 
@@ -47,12 +47,7 @@ bool PropertyTester::is_over() {
 
 Result<void> PropertyTester::start_clients() {
   return clients_.start(number_of_clients_, [&](size_t i) {
-    auto spawn = runner_->spawn_options(test_.property->client);
-    if (spawn) {
-      const std::string name = i == 0 ? "client" : "client-" + std::to_string(i);
-      spawn->log_path = lane_.place().log_path(name);
-    }
-    return spawn;
+    return start_property_client(test_, *runner_, lane_.place(), *model_, i);
   });
 }
 
@@ -62,13 +57,9 @@ Result<void> PropertyTester::prepare() {
   if (!runner) return runner.error();
   runner_ = std::make_unique<ExecutionRunner>(std::move(runner).value());
   lane_.hub().set_hang_limit(hang_limit_of(session_.config.bounds, 0));
-  auto spawn = runner_->spawn_options(test_.property->model);
-  if (!spawn) return spawn.error();
-  spawn->log_path = lane_.place().log_path("model");
-  auto program = property::ModelProgram::start(std::move(spawn).value());
-  if (!program) return program.error();
-  program_ = std::move(program).value();
-  model_ = property::make_program_model(program_);
+  auto model = make_property_model(test_, *runner_, lane_.place());
+  if (!model) return model.error();
+  model_ = std::move(model).value();
   return start_clients();
 }
 
@@ -83,7 +74,7 @@ Result<void> PropertyTester::run(PropertyTest* out) {
   if (out->findings.empty() && !is_over()) {
     if (auto searched = search(); !searched) return searched;
   }
-  const std::string contradiction = program_->contradiction();
+  const std::string contradiction = model_->contradiction();
   if (!contradiction.empty()) return Error{contradiction};
   return {};
 }
@@ -91,7 +82,10 @@ Result<void> PropertyTester::run(PropertyTest* out) {
 // One sequential program twice: that the second one passes shows that the application is reset. What it calls is what may get faults.
 Result<void> PropertyTester::look_without_faults() {
   Random random(request_.seed * kMixed);
-  const property::GeneratorOptions options{test_.property->length, 0, 1};
+  const property::GeneratorOptions options{.most_items = test_.property->length,
+                                           .fault_weight = 0,
+                                           .request_weight = 1,
+                                           .shows_all = true};
   auto program = generate(model_.get(), {}, options, &random);
   if (!program) return program.error();
   for (int i = 0; i < 2 && !stopped_; ++i) {
@@ -116,6 +110,8 @@ void PropertyTester::learn_faults(const ExecutionRecord& record) {
   std::map<std::vector<std::string>, const RpcRecord*> one_of;
   for (const RpcRecord& rpc : record.rpcs) {
     if (rpc.caller == kTestService) continue;
+    // No fault is armed while the application is reset.
+    if (begun_ns_.empty() || rpc.issued_ns < begun_ns_.front()) continue;
     const std::string path(request_path(rpc.method, rpc.target));
     paths[{rpc.caller, rpc.service, rpc.method}].insert(path);
     one_of.emplace(std::vector<std::string>{rpc.caller, rpc.service, rpc.method, path}, &rpc);

@@ -14,9 +14,8 @@
 #include <string>
 
 #include "daemon/explore/test_run.h"
-#include "daemon/property/generator.h"
-#include "daemon/property/program_object.h"
 #include "daemon/property/schedule.h"
+#include "daemon/property/test_model.h"
 #include "daemon/verbs/property/clients.h"
 #include "daemon/verbs/property/request.h"
 #include "daemon/verbs/property/results.h"
@@ -75,8 +74,7 @@ class PropertyTester {
   const PropertyRequest& request_;
   const uint64_t number_of_clients_;
   std::unique_ptr<ExecutionRunner> runner_;
-  std::shared_ptr<property::ModelProgram> program_;
-  std::unique_ptr<property::ProgramModel> model_;
+  std::unique_ptr<property::TestModel> model_;
   Clients clients_;
   PropertyTest* out_ = nullptr;
   // Of the program that runs.

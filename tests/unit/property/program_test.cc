@@ -69,6 +69,20 @@ TEST(PropertyPrograms, AreValidAndHaveWhatTheirWeightsSay) {
   EXPECT_GT(seen["read"], seen["write"]);
 }
 
+TEST(PropertyPrograms, ThatShowAllAreWholeAndHaveEachCommandAsOftenAsAnother) {
+  Store model;
+  std::map<std::string, int> seen;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    const GeneratorOptions options{.fault_weight = 0, .request_weight = 1, .shows_all = true};
+    const auto program = generate(&model, {}, options, &random);
+    ASSERT_TRUE(program);
+    ASSERT_EQ(program->items.size(), options.most_items) << seed;
+    for (const Item& item : program->items) ++seen[item.f];
+  }
+  EXPECT_NEAR(seen["read"], seen["write"], 0.1 * seen["write"]);
+}
+
 TEST(PropertyPrograms, AReferenceNeedsItsCommandBeforeIt) {
   Store model;
   Item write, read;
