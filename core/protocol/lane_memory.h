@@ -142,7 +142,9 @@ struct AttemptGroup {
 };
 
 // Whether a fault that waits for a call of its edge is armed. All processes of the lane count down together.
-//   left: execution << 32 | how many calls there are up to the one that gets it, this one among them; 0: it is not armed, or has fired
+//   left: execution << 32 | how many calls there are up to the one that gets it, this one among them; 0: it is not armed, or has fired;
+//         kEachCall: all of them get it
+inline constexpr uint32_t kEachCall = UINT32_MAX;
 struct Arm {
   std::atomic<uint64_t> left;
 };

@@ -111,8 +111,8 @@ class AgentHub {
   // execution runs, or the number is not greater than the last one.
   virtual Result<void> begin_execution(uint32_t execution,
                                        const std::vector<PlannedRpcFault>& plan) = 0;
-  // Arms row `number` of the plan, which has an edge: the `calls`-th call of it from now on gets the fault, once. Nothing happens if no
-  // execution runs.
+  // Arms row `number` of the plan, which has an edge: the `calls`-th call of it from now on gets the fault, once. kEachCall: all of
+  // them do, until it is armed for 0 calls, which is none. Nothing happens if no execution runs.
   virtual void arm(size_t number, uint32_t calls) = 0;
   // Is row `number` armed, and has no call got its fault yet?
   virtual bool is_waiting(size_t number) const = 0;

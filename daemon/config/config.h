@@ -130,6 +130,26 @@ struct ReadyModelConfig {
 };
 
 // Programs that say what the application does, and who asks it (daemon/property/). Weights are those of the seed of random programs.
+// The condition `on` and its faults. Empty members match anything; service, caller and method match by
+// equality, path by glob (*, ?). For a gRPC call, service and method may also be gRPC names
+// (grpc_name.h), and `grpc` matches gRPC calls only. For a command to Redis, the method is the name of
+// the command, and the path is the pattern of its key.
+struct FaultRule {
+  std::string service, method, path, caller, grpc;
+  std::vector<FaultSpec> inject;  // empty: nothing is injected
+  int line = 0;
+};
+
+// A fault that programs arm.
+struct PropertyFault {
+  FaultRule rule;       // where, and which ones
+  std::string name;     // in reports; "": as the fault is written
+  uint64_t weight = 1;  // how often it is chosen beside others
+  uint64_t lasts = 0;   // it hits each call during so many items at most; 0: it hits one call
+  std::map<std::string, uint64_t>
+      likelier;  // names of others -> how much likelier the next one is one of them
+};
+
 // All orders of commands at the same time are looked at: 120 of five.
 inline constexpr int64_t kMostPropertyClients = 5;
 
@@ -144,6 +164,7 @@ struct PropertyConfig {
   uint64_t repetitions = 10;  // of a program of several clients
   uint64_t schedules = 2;     // preemptions of one execution at most
   uint64_t fault_weight = 1, request_weight = 9;
+  std::vector<PropertyFault> faults;  // in place of those of the configuration; empty: these
 };
 
 // Which verbs run a test.
@@ -167,16 +188,6 @@ struct TestConfig {
   std::string file;       // of a suite: where the runner found it; "": it did not say
   std::string
       junit_xml;  // the file to which the runner writes the test's result; empty: there is none
-};
-
-// The condition `on` and its faults. Empty members match anything; service, caller and method match by
-// equality, path by glob (*, ?). For a gRPC call, service and method may also be gRPC names
-// (grpc_name.h), and `grpc` matches gRPC calls only. For a command to Redis, the method is the name of
-// the command, and the path is the pattern of its key.
-struct FaultRule {
-  std::string service, method, path, caller, grpc;
-  std::vector<FaultSpec> inject;  // empty: nothing is injected
-  int line = 0;
 };
 
 // What varies from run to run at the RPCs that `on` matches, and therefore takes no part in their

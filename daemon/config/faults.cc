@@ -335,19 +335,25 @@ constexpr Key<FaultRule> kOnKeys[] = {
      }},
 };
 
+}  // namespace
+
+void read_on(Reader& reader, const SourceNode& node, FaultRule* out) {
+  read_object<FaultRule>(reader, node, "'on'", kOnKeys, out);
+}
+
+void read_inject(Reader& reader, const SourceNode& node, FaultRule* out) {
+  if (node.kind != Kind::kArray) {  // one fault needs no brackets
+    add_fault(reader, node, &out->inject);
+    return;
+  }
+  for (const SourceNode& child : node.children) add_fault(reader, child, &out->inject);
+}
+
+namespace {
+
 constexpr Key<FaultRule> kRuleKeys[] = {
-    {"on", false,
-     [](Reader& reader, const SourceNode& node, FaultRule* out) {
-       read_object<FaultRule>(reader, node, "'on'", kOnKeys, out);
-     }},
-    {"inject", true,
-     [](Reader& reader, const SourceNode& node, FaultRule* out) {
-       if (node.kind != Kind::kArray) {  // one fault needs no brackets
-         add_fault(reader, node, &out->inject);
-         return;
-       }
-       for (const SourceNode& child : node.children) add_fault(reader, child, &out->inject);
-     }},
+    {"on", false, read_on},
+    {"inject", true, read_inject},
     // Why the rule is there, for people: `filibuster analyze` writes it. The search takes no notice.
     {"evidence", false,
      [](Reader& reader, const SourceNode& node, FaultRule*) {

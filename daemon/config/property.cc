@@ -24,6 +24,60 @@ void read_number(Reader& reader, const SourceNode& node, int64_t least, int64_t 
     out->config.*member = static_cast<uint64_t>(*number);
 }
 
+template <uint64_t PropertyFault::*member>
+void read_weight(Reader& reader, const SourceNode& node, PropertyFault* out) {
+  if (const auto number = reader.integer(node, "'" + node.key + "'", 0, kMostWeight))
+    out->*member = static_cast<uint64_t>(*number);
+}
+
+constexpr Key<PropertyFault> kFaultKeys[] = {
+    {"on", true,
+     [](Reader& reader, const SourceNode& node, PropertyFault* out) {
+       read_on(reader, node, &out->rule);
+     }},
+    {"inject", true,
+     [](Reader& reader, const SourceNode& node, PropertyFault* out) {
+       read_inject(reader, node, &out->rule);
+     }},
+    {"name", false,
+     [](Reader& reader, const SourceNode& node, PropertyFault* out) {
+       if (const auto text = reader.text(node, "'name'")) out->name = *text;
+     }},
+    {"weight", false, read_weight<&PropertyFault::weight>},
+    {"lasts", false, read_weight<&PropertyFault::lasts>},
+    {"likelier", false,
+     [](Reader& reader, const SourceNode& node, PropertyFault* out) {
+       if (!reader.expect(node, SourceNode::Kind::kObject, "'likelier'")) return;
+       for (const SourceNode& child : node.children) {
+         if (const auto number = reader.integer(child, "'" + child.key + "'", 0, kMostWeight))
+           out->likelier[child.key] = static_cast<uint64_t>(*number);
+       }
+     }},
+};
+
+void read_property_faults(Reader& reader, const SourceNode& node, PropertyDraft* out) {
+  if (!reader.expect(node, SourceNode::Kind::kArray, "'faults'")) return;
+  std::vector<PropertyFault>& faults = out->config.faults;
+  for (const SourceNode& child : node.children) {
+    PropertyFault fault;
+    fault.rule.line = reader.line_of(child);
+    if (!read_object<PropertyFault>(reader, child, "a fault", kFaultKeys, &fault)) continue;
+    if (fault.rule.service.empty() && fault.rule.grpc.empty())
+      reader.error(child.offset, "a fault of 'property' needs 'on' with a 'service'");
+    faults.push_back(std::move(fault));
+  }
+  for (size_t i = 0; i < faults.size(); ++i) {
+    for (const auto& likelier : faults[i].likelier) {
+      const std::string& name = likelier.first;
+      const bool is_known = std::any_of(faults.begin(), faults.end(),
+                                        [&](const auto& each) { return each.name == name; });
+      if (!is_known)
+        reader.error(node.children[i].offset,
+                     "'likelier': there is no fault with the name '" + name + "' here");
+    }
+  }
+}
+
 constexpr Key<PropertyDraft> kPropertyKeys[] = {
     {"model", true,
      [](Reader&, const SourceNode& node, PropertyDraft* out) { out->model = &node; }},
@@ -45,6 +99,7 @@ constexpr Key<PropertyDraft> kPropertyKeys[] = {
      [](Reader& reader, const SourceNode& node, PropertyDraft* out) {
        read_number<&PropertyConfig::schedules>(reader, node, 0, kMostPreemptions, out);
      }},
+    {"faults", false, read_property_faults},
     {"fault_weight", false,
      [](Reader& reader, const SourceNode& node, PropertyDraft* out) {
        read_number<&PropertyConfig::fault_weight>(reader, node, 0, kMostWeight, out);

@@ -17,7 +17,10 @@ using Value = std::optional<Json>;
 constexpr int kDeepestGenerator = 32;
 constexpr int64_t kLongestText = 1'000'000;
 constexpr int kTriesOfCommand = 20;  // until another one is drawn that can be
-constexpr size_t kMostStates = 16;   // behind the orders of a block
+constexpr uint64_t kOfLaterCalls =
+    8;  // one of so many faults is for a later call than the next one
+constexpr uint64_t kLatestCall = 3;
+constexpr size_t kMostStates = 16;  // behind the orders of a block
 
 // Letters first, so that reports are readable, and what programs often get wrong.
 constexpr const char* kLetters[] = {"a", "b", "c",  "d", "e",      "0",
@@ -206,6 +209,29 @@ Result<std::vector<Item>> draw_block(ProgramModel* model, std::vector<Json>* sta
   return block;
 }
 
+// `last`: the fault before this one; nullptr: there is none.
+Item draw_fault(const std::vector<ArmableFault>& faults, const ArmableFault* last, Random* random) {
+  std::vector<uint64_t> weights;
+  for (const ArmableFault& each : faults) {
+    weights.push_back(each.weight);
+    if (last == nullptr) continue;
+    const auto factor = last->likelier.find(each.name);
+    if (factor != last->likelier.end()) weights.back() *= factor->second;
+  }
+  // A factor of 0 may leave none.
+  if (std::all_of(weights.begin(), weights.end(), [](uint64_t each) { return each == 0; }))
+    return draw_fault(faults, nullptr, random);
+  Item item;
+  item.fault = random->weighted(weights);
+  const ArmableFault& fault = faults[*item.fault];
+  if (fault.lasts > 0) {
+    item.lasts = static_cast<uint32_t>(1 + random->below(fault.lasts));
+  } else if (random->below(kOfLaterCalls) == 0) {
+    item.occurrence = static_cast<uint32_t>(2 + random->below(kLatestCall - 1));
+  }
+  return item;
+}
+
 }  // namespace
 
 Result<Value> generate_value(const Json& generator, const std::vector<Item>& made, Random* random) {
@@ -217,21 +243,17 @@ Result<Program> generate(ProgramModel* model, const std::vector<ArmableFault>& f
   auto initial = model->initial();
   if (!initial) return initial.error();
   std::vector<Json> states = {std::move(initial).value()};
-  std::vector<uint64_t> weights;
   uint64_t sum = 0;
-  for (const ArmableFault& each : faults) {
-    weights.push_back(each.weight);
-    sum += each.weight;
-  }
+  for (const ArmableFault& each : faults) sum += each.weight;
+  const ArmableFault* last = nullptr;
   const uint64_t kinds[] = {sum == 0 ? 0 : options.fault_weight, options.request_weight};
   Program out;
   uint32_t number = 0;
   uint64_t left = options.shows_all ? options.most_items : 1 + random->below(options.most_items);
   while (left > 0) {
     if (random->weighted(kinds) == 0) {
-      Item item;
-      item.fault = random->weighted(weights);
-      out.items.push_back(std::move(item));
+      out.items.push_back(draw_fault(faults, last, random));
+      last = &faults[*out.items.back().fault];
       --left;
       continue;
     }

@@ -91,6 +91,9 @@ std::optional<nlohmann::json> with_results(
 std::string item_text(const Item& item, const std::vector<ArmableFault>& faults) {
   if (!item.is_fault()) return item.f + (item.value.is_null() ? "" : " " + json_text(item.value));
   const ArmableFault& fault = faults[*item.fault];
+  if (item.lasts > 0)
+    return fault.name + " at each " + to_text(fault.edge) + " of the next " +
+           (item.lasts == 1 ? std::string("item") : std::to_string(item.lasts) + " items");
   return fault.name + " at " +
          (item.occurrence == 1 ? std::string("the next")
                                : "call " + std::to_string(item.occurrence) + " from here of") +

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@ struct ArmableFault {
   Edge edge;
   FaultSpec fault;
   uint64_t weight = 1;
+  uint64_t lasts = 0;  // items at most, during which it hits each call; 0: it hits one
+  std::map<std::string, uint64_t> likelier =
+      {};  // names of faults -> how much likelier one of them is the next one
   bool is_background =
       false;  // calls of the edge come by themselves, whether or not there is a command
 };
@@ -36,6 +40,7 @@ struct Item {
   // Of a fault: its place among the faults that programs may arm, and the how many-th call from now on gets it.
   std::optional<size_t> fault = std::nullopt;
   uint32_t occurrence = 1;
+  uint32_t lasts = 0;  // it hits each call during so many items behind it; 0: it hits one call
 
   bool is_fault() const { return fault.has_value(); }
   bool operator==(const Item&) const = default;

@@ -43,6 +43,7 @@ Result<Item> read_fault(const OrderedJson& json, const std::string& place,
   reader.text("fault", &text);
   armed.edge = read_edge(&reader);
   reader.number("occurrence", &out.occurrence);
+  if (json.contains("lasts")) reader.number("lasts", &out.lasts);
   const auto fault = parse_fault(text);
   if (!fault) reader.fail("fault", fault.error().message.c_str());
   if (armed.edge.service.empty()) reader.fail("service", "the name of a service");
@@ -97,6 +98,7 @@ OrderedJson program_json(const Program& program, const std::vector<ArmableFault>
                    {"method", fault.edge.method},
                    {"path", fault.edge.path},
                    {"occurrence", item.occurrence}});
+    if (item.lasts > 0) out.back()["lasts"] = item.lasts;
   }
   return out;
 }

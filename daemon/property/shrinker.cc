@@ -45,7 +45,8 @@ class Shrinker {
     for (const Item& item : program.items)
       out += (item.parallel ? "|" : "") +
              (item.is_fault()
-                  ? "!" + std::to_string(*item.fault) + "," + std::to_string(item.occurrence) + "\n"
+                  ? "!" + std::to_string(*item.fault) + "," + std::to_string(item.occurrence) +
+                        "," + std::to_string(item.lasts) + "\n"
                   : item.f + std::to_string(item.number) + json_text(item.value) + "\n");
     return out + holds_json(program.holds).dump();
   }
@@ -134,9 +135,14 @@ class Shrinker {
     const Item& item = out_.program.items[at];
     std::vector<Program> out;
     if (item.is_fault()) {
-      if (item.occurrence == 1) return out;
-      out.push_back(out_.program);
-      out.back().items[at].occurrence = item.occurrence - 1;
+      for (uint32_t lasts = 0; lasts < item.lasts; ++lasts) {
+        out.push_back(out_.program);
+        out.back().items[at].lasts = lasts;
+      }
+      if (item.occurrence > 1) {
+        out.push_back(out_.program);
+        out.back().items[at].occurrence = item.occurrence - 1;
+      }
       return out;
     }
     for (Json& value : item.generator ? smaller_values(item.value, *item.generator)

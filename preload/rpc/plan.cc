@@ -60,6 +60,7 @@ namespace {
 bool count_down(Arm* arm, uint32_t execution, bool has_fault) {
   uint64_t left = arm->left.load(std::memory_order_acquire);
   while (left >> 32 == execution && static_cast<uint32_t>(left) != 0) {
+    if (static_cast<uint32_t>(left) == kEachCall) return !has_fault;
     if (has_fault && static_cast<uint32_t>(left) == 1) return false;
     if (arm->left.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel))
       return static_cast<uint32_t>(left) == 1;

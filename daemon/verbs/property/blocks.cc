@@ -66,19 +66,17 @@ Result<void> PropertyTester::run_blocks(const Program& program, ExecutedProgram*
   history_ = {};
   seen_.clear();
   event_ = 0;
+  lasting_.clear();
   processes_.resize(clients_.size());
   for (size_t i = 0; i < processes_.size(); ++i) processes_[i] = i;
   size_t row = 0;
   for (size_t at = 0, size = 0; at < program.items.size(); at += size) {
     size = block_size(program, at);
     const std::span block(&program.items[at], size);
+    disarm(at);
     if (block.front().is_fault()) {
       begun_ns_.push_back(clock_ns());
-      lane_.hub().arm(row++, block.front().occurrence);
-      ExecutedItem armed;
-      armed.item = block.front();
-      armed.outcome = "armed";
-      out->items.push_back(std::move(armed));
+      arm(block.front(), at, row++, out);
     } else if (auto ran = run_block(block, program, out); !ran) {
       return ran;
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/protocol/lane_memory.h"
 #include "daemon/base/descriptors.h"
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
@@ -96,7 +97,7 @@ void PropertyTester::wait_for_background(const Program& program) {
   for (const Item& item : program.items) {
     if (!item.is_fault()) continue;
     const size_t number = row++;
-    if (!out_->faults[*item.fault].is_background) continue;
+    if (!out_->faults[*item.fault].is_background || item.lasts > 0) continue;
     while (lane_.hub().is_waiting(number) && lane_.hub().patient_now() - began < kBackgroundLimit)
       std::this_thread::sleep_for(kLookAgain);
   }
@@ -122,21 +123,36 @@ Result<void> PropertyTester::run_items(const Program& program, ExecutedProgram* 
   answers_.clear();
   begun_ns_.clear();
   goes_on_ = true;
+  lasting_.clear();
   size_t row = 0;
-  for (const Item& item : program.items) {
-    if (!goes_on_) break;
+  for (size_t at = 0; at < program.items.size() && goes_on_; ++at) {
+    const Item& item = program.items[at];
     begun_ns_.push_back(clock_ns());
-    if (!item.is_fault()) {
-      if (auto ran = run_command(item, out); !ran) return ran;
-      continue;
+    disarm(at);
+    if (item.is_fault()) {
+      arm(item, at, row++, out);
+    } else if (auto ran = run_command(item, out); !ran) {
+      return ran;
     }
-    ExecutedItem executed;
-    executed.item = item;
-    executed.outcome = "armed";
-    lane_.hub().arm(row++, item.occurrence);
-    out->items.push_back(std::move(executed));
   }
   return {};
+}
+
+void PropertyTester::arm(const Item& item, size_t at, size_t row, ExecutedProgram* out) {
+  lane_.hub().arm(row, item.lasts > 0 ? kEachCall : item.occurrence);
+  if (item.lasts > 0) lasting_.emplace_back(row, at + item.lasts);
+  ExecutedItem executed;
+  executed.item = item;
+  executed.outcome = "armed";
+  out->items.push_back(std::move(executed));
+}
+
+void PropertyTester::disarm(size_t at) {
+  std::erase_if(lasting_, [&](const auto& each) {
+    if (each.second >= at) return false;
+    lane_.hub().arm(each.first, 0);
+    return true;
+  });
 }
 
 Result<void> PropertyTester::run_command(const Item& item, ExecutedProgram* out) {

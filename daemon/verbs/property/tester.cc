@@ -105,6 +105,29 @@ Result<void> PropertyTester::look_without_faults() {
   return {};
 }
 
+// As the test says, else as the configuration does.
+std::vector<ArmableFault> PropertyTester::faults_of(const RpcRecord& rpc) const {
+  std::vector<ArmableFault> out;
+  if (test_.property->faults.empty()) {
+    for (const FaultSpec& fault : choose_faults(session_.config, rpc, true).faults)
+      out.push_back({to_text(fault), {}, fault});
+    return out;
+  }
+  for (const PropertyFault& each : test_.property->faults) {
+    if (!rule_matches(session_.config, each.rule, rpc.caller, rpc.service, rpc.method, rpc.target,
+                      rpc.protocol()))
+      continue;
+    for (const FaultSpec& fault : each.rule.inject) {
+      ArmableFault armable{each.name.empty() ? to_text(fault) : each.name, {}, fault};
+      armable.weight = each.weight;
+      armable.lasts = each.lasts;
+      armable.likelier = each.likelier;
+      out.push_back(std::move(armable));
+    }
+  }
+  return out;
+}
+
 void PropertyTester::learn_faults(const ExecutionRecord& record) {
   std::map<std::vector<std::string>, std::set<std::string>> paths;  // by caller, service, method
   std::map<std::vector<std::string>, const RpcRecord*> one_of;
@@ -119,13 +142,15 @@ void PropertyTester::learn_faults(const ExecutionRecord& record) {
   for (const auto& [edge, rpc] : one_of) {
     const bool is_for_all = paths[{edge[0], edge[1], edge[2]}].size() > kMostPaths;
     const Edge to{edge[0], edge[1], edge[2], is_for_all ? "" : edge[3]};
-    for (const FaultSpec& fault : choose_faults(session_.config, *rpc, true).faults) {
+    for (ArmableFault fault : faults_of(*rpc)) {
+      fault.edge = to;
+      fault.is_background = rpc->cause == Cause::kNone;
       const bool is_known =
           std::any_of(out_->faults.begin(), out_->faults.end(), [&](const ArmableFault& each) {
-            return each.edge == to && to_text(each.fault) == to_text(fault);
+            return each.edge == to && each.name == fault.name &&
+                   to_text(each.fault) == to_text(fault.fault);
           });
-      if (!is_known)
-        out_->faults.push_back({to_text(fault), to, fault, 1, rpc->cause == Cause::kNone});
+      if (!is_known) out_->faults.push_back(std::move(fault));
     }
   }
 }

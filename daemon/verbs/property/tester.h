@@ -38,6 +38,7 @@ class PropertyTester {
   Result<void> start_clients();
   Result<void> look_without_faults();
   void learn_faults(const ExecutionRecord& record);
+  std::vector<property::ArmableFault> faults_of(const RpcRecord& rpc) const;
   Result<void> search();
   Result<void> replay(const PropertyRequest::Replay& of);
   Result<void> report(uint64_t seed, const property::Program& program, const Violation& violation);
@@ -61,6 +62,9 @@ class PropertyTester {
   std::vector<std::vector<property::Hold>> schedules_of(const property::Program& program);
   void learn_calls(const ExecutionRecord& record);
   Result<void> judge_history(ExecutedProgram* out);
+  void arm(const property::Item& item, size_t at, size_t row, ExecutedProgram* out);
+  // Faults that last no longer than up to the item `at`.
+  void disarm(size_t at);
   void wait_for_background(const property::Program& program);
   std::vector<ServiceEnd> take_ended(const ExecutionResult& result);
   void read_record(const ExecutionResult& result, const property::Program& program,
@@ -80,6 +84,7 @@ class PropertyTester {
   // Of the program that runs.
   nlohmann::json state_;
   std::vector<std::optional<nlohmann::json>> answers_;  // by number of the command
+  std::vector<std::pair<size_t, size_t>> lasting_;      // rows of the plan, each up to an item
   property::History history_;                           // of blocks; `line` is the item, from 1 on
   // What its blocks called, if `learns_calls_`.
   struct CommandSeen {
