@@ -86,6 +86,8 @@ bench-run:
 	  $(PYTHON) tests/bench/suite_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed suite"; \
 	echo "== an execution of principled testing with a stub beside one with a service, and calls to a stub"; \
 	  $(PYTHON) tests/bench/principled_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed principled"; \
+	echo "== a program of a property-based test beside the same commands without Filibuster"; \
+	  $(PYTHON) tests/bench/property_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed property"; \
 	echo "== checking histories, beside Porcupine where PORCUPINE=DIR names a copy of it"; \
 	  $(PYTHON) tests/bench/linear_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) $(if $(PORCUPINE),--porcupine "$(abspath $(PORCUPINE))") || failed="$$failed linear"; \
 	if [ -n "$$failed" ]; then echo "bounds missed:$$failed"; exit 1; fi
