@@ -137,6 +137,7 @@ struct ReadyModelConfig {
 struct FaultRule {
   std::string service, method, path, caller, grpc;
   std::vector<FaultSpec> inject;  // empty: nothing is injected
+  bool has_evidence = false;      // somebody says why the service gives these
   int line = 0;
 };
 

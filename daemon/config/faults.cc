@@ -349,22 +349,24 @@ void read_inject(Reader& reader, const SourceNode& node, FaultRule* out) {
   for (const SourceNode& child : node.children) add_fault(reader, child, &out->inject);
 }
 
+// Why the rule is there, for people: `filibuster analyze` writes it. The search takes no notice.
+void read_evidence(Reader& reader, const SourceNode& node, FaultRule* out) {
+  out->has_evidence = true;
+  if (node.kind == Kind::kString) return;
+  if (node.kind != Kind::kArray) {
+    reader.error(node.offset, "'evidence': expected text, or an array of texts, found " +
+                                  std::string(kind_name(node.kind)));
+    return;
+  }
+  for (const SourceNode& child : node.children) (void)reader.text(child, "'evidence'");
+}
+
 namespace {
 
 constexpr Key<FaultRule> kRuleKeys[] = {
     {"on", false, read_on},
     {"inject", true, read_inject},
-    // Why the rule is there, for people: `filibuster analyze` writes it. The search takes no notice.
-    {"evidence", false,
-     [](Reader& reader, const SourceNode& node, FaultRule*) {
-       if (node.kind == Kind::kString) return;
-       if (node.kind != Kind::kArray) {
-         reader.error(node.offset, "'evidence': expected text, or an array of texts, found " +
-                                       std::string(kind_name(node.kind)));
-         return;
-       }
-       for (const SourceNode& child : node.children) (void)reader.text(child, "'evidence'");
-     }},
+    {"evidence", false, read_evidence},
 };
 
 }  // namespace

@@ -39,6 +39,10 @@ constexpr Key<PropertyFault> kFaultKeys[] = {
      [](Reader& reader, const SourceNode& node, PropertyFault* out) {
        read_inject(reader, node, &out->rule);
      }},
+    {"evidence", false,
+     [](Reader& reader, const SourceNode& node, PropertyFault* out) {
+       read_evidence(reader, node, &out->rule);
+     }},
     {"name", false,
      [](Reader& reader, const SourceNode& node, PropertyFault* out) {
        if (const auto text = reader.text(node, "'name'")) out->name = *text;

@@ -49,9 +49,10 @@ void read_stubs(Reader& reader, const SourceNode& node, const std::string& servi
 // principled.cc: `principled` of a test
 void read_principled(Reader& reader, const SourceNode& node, Draft* draft,
                      std::optional<PrincipledConfig>* out);
-// faults.cc: the `on` of a rule, and its `inject`
+// faults.cc: the `on` of a rule, its `inject`, and its `evidence`
 void read_on(Reader& reader, const SourceNode& node, FaultRule* out);
 void read_inject(Reader& reader, const SourceNode& node, FaultRule* out);
+void read_evidence(Reader& reader, const SourceNode& node, FaultRule* out);
 // property.cc: `property` of a test
 void read_property(Reader& reader, const SourceNode& node, Draft* draft,
                    std::optional<PropertyConfig>* out);

@@ -24,7 +24,8 @@ struct ArmableFault {
   uint64_t weight = 1;
   uint64_t lasts = 0;  // items at most, during which it hits each call; 0: it hits one
   std::map<std::string, uint64_t> likelier =
-      {};  // names of faults -> how much likelier one of them is the next one
+      {};                     // names of faults -> how much likelier one of them is the next one
+  bool has_evidence = false;  // somebody says why the service gives it
   bool is_background =
       false;  // calls of the edge come by themselves, whether or not there is a command
 };

@@ -216,6 +216,9 @@ Result<void> PropertyTester::count_labels(const ExecutedItem& executed, const Js
 void PropertyTester::read_record(const ExecutionResult& result, const Program& program,
                                  ExecutedProgram* out) {
   for (const RpcRecord& rpc : result.record.rpcs) {
+    if (!rpc.injected && rpc.answered())
+      seen_answers_.insert(
+          answer_key(rpc.service, rpc.is_grpc(), rpc.is_grpc() ? rpc.grpc_status : rpc.status));
     if (!rpc.injected || is_held(program, rpc)) continue;
     const auto behind = std::upper_bound(begun_ns_.begin(), begun_ns_.end(), rpc.issued_ns);
     if (behind == begun_ns_.begin()) continue;

@@ -81,7 +81,8 @@ Ordered test_json(const PropertyTest& test) {
                         {"finished", each.finished},
                         {"replays", each.replays},
                         {"replays_alike", each.replays_alike},
-                        {"counterexample", each.counterexample}});
+                        {"counterexample", each.counterexample},
+                        {"invented", each.invented}});
   }
   return {{"test", test.test},
           {"error", test.error},
@@ -170,6 +171,10 @@ std::string finding_text(const PropertyFinding& finding, const PropertyTest& tes
     if (item.expected) out += "         the model says " + json_text(*item.expected) + "\n";
   }
   if (shrunk.longest) out += longest_text(*shrunk.longest);
+  for (const std::string& each : finding.invented)
+    out += "  invented: " + each +
+           " (the service was not seen to answer so; 'evidence' beside "
+           "the fault says why it does)\n";
   if (!finding.counterexample.empty())
     out += "  again: filibuster replay " + std::to_string(finding.number) + "\n";
   if (!shrunk.output.empty()) out += shrunk.output + "\n";

@@ -62,6 +62,7 @@ struct PropertyFinding {
   uint32_t number = 0;                 // of its file
   std::string counterexample;          // the file; "": there is none
   bool is_replay = false;              // it was not searched for
+  std::vector<std::string> invented;   // its faults that the service was not seen to give
 };
 
 struct PropertyTest {

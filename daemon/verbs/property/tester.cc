@@ -105,12 +105,41 @@ Result<void> PropertyTester::look_without_faults() {
   return {};
 }
 
+std::string answer_key(const std::string& service, bool grpc, uint32_t code) {
+  return service + (grpc ? " grpc " : " ") + std::to_string(code);
+}
+
+// What a connection does may happen to any service, and so may what a channel of gRPC makes of it.
+std::vector<std::string> PropertyTester::invented_in(const Program& program) const {
+  std::vector<std::string> out;
+  for (const property::Item& item : program.items) {
+    if (!item.is_fault()) continue;
+    const ArmableFault& fault = out_->faults[*item.fault];
+    const bool grpc = fault.fault.kind == FaultKind::kGrpc;
+    if (fault.has_evidence || (!grpc && fault.fault.kind != FaultKind::kStatus)) continue;
+    if (grpc && (fault.fault.code == grpc::Code::kUnavailable ||
+                 fault.fault.code == grpc::Code::kDeadlineExceeded))
+      continue;
+    const auto code = grpc ? static_cast<uint32_t>(fault.fault.code) : fault.fault.status;
+    if (!seen_answers_.contains(answer_key(fault.edge.service, grpc, code)))
+      out.push_back(to_text(fault.fault) + " of " + fault.edge.service);
+  }
+  return out;
+}
+
 // As the test says, else as the configuration does.
 std::vector<ArmableFault> PropertyTester::faults_of(const RpcRecord& rpc) const {
   std::vector<ArmableFault> out;
   if (test_.property->faults.empty()) {
-    for (const FaultSpec& fault : choose_faults(session_.config, rpc, true).faults)
+    const auto rule = std::find_if(
+        session_.config.faults.begin(), session_.config.faults.end(), [&](const FaultRule& each) {
+          return rule_matches(session_.config, each, rpc.caller, rpc.service, rpc.method,
+                              rpc.target, rpc.protocol());
+        });
+    for (const FaultSpec& fault : choose_faults(session_.config, rpc, true).faults) {
       out.push_back({to_text(fault), {}, fault});
+      out.back().has_evidence = rule != session_.config.faults.end() && rule->has_evidence;
+    }
     return out;
   }
   for (const PropertyFault& each : test_.property->faults) {
@@ -119,6 +148,7 @@ std::vector<ArmableFault> PropertyTester::faults_of(const RpcRecord& rpc) const 
       continue;
     for (const FaultSpec& fault : each.rule.inject) {
       ArmableFault armable{each.name.empty() ? to_text(fault) : each.name, {}, fault};
+      armable.has_evidence = each.rule.has_evidence;
       armable.weight = each.weight;
       armable.lasts = each.lasts;
       armable.likelier = each.likelier;
@@ -301,6 +331,7 @@ Result<void> PropertyTester::report(uint64_t seed, const Program& program,
     if (!is_alike(*executed.value())) continue;
     if (++finding.replays_alike == 1) finding.shrunk = std::move(*executed.value());
   }
+  finding.invented = invented_in(finding.program);
   out_->findings.push_back(std::move(finding));
   return {};
 }

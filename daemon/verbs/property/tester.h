@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -21,6 +22,9 @@
 #include "daemon/verbs/property/results.h"
 
 namespace filibuster {
+
+// Names a status of HTTP or gRPC that a service answered.
+std::string answer_key(const std::string& service, bool grpc, uint32_t code);
 
 class PropertyTester {
  public:
@@ -38,6 +42,7 @@ class PropertyTester {
   Result<void> start_clients();
   Result<void> look_without_faults();
   void learn_faults(const ExecutionRecord& record);
+  std::vector<std::string> invented_in(const property::Program& program) const;
   std::vector<property::ArmableFault> faults_of(const RpcRecord& rpc) const;
   Result<void> search();
   Result<void> replay(const PropertyRequest::Replay& of);
@@ -101,7 +106,8 @@ class PropertyTester {
   int64_t event_ = 0;               // of the history
   std::vector<size_t> processes_;   // of each client: the number of the process whose name it has
   std::vector<uint64_t> begun_ns_;  // when each item began, for what was injected
-  std::string broken_;              // why the program could not be executed; "": it was
+  std::set<std::string> seen_answers_;  // statuses that services gave themselves
+  std::string broken_;                  // why the program could not be executed; "": it was
   bool goes_on_ = true;
   bool in_blocks_ = false;  // programs are those of several clients
   bool learns_ = false;     // what it calls may get faults in later ones
