@@ -4,7 +4,6 @@
 #include <atomic>
 #include <latch>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "core/index/execution_index.h"
@@ -86,8 +85,34 @@ Result<void> PropertyTester::run_blocks(const Program& program, ExecutedProgram*
 
 Result<void> PropertyTester::run_block(std::span<const Item> block, const Program& program,
                                        ExecutedProgram* out) {
-  std::vector<std::unique_ptr<Asked>> commands;
   const uint64_t begun = clock_ns();
+  const auto commands = begin_block(block, begun, out);
+  const auto is_of_block = [&](const property::Hold& hold) {
+    return std::any_of(block.begin(), block.end(),
+                       [&](const Item& item) { return item.number == hold.command; });
+  };
+  if (program.holds.empty()) {
+    std::latch all_there(static_cast<std::ptrdiff_t>(commands.size()));
+    for (const auto& each : commands) {
+      each->thread = std::thread([&, command = each.get()] {
+        all_there.arrive_and_wait();
+        ask(command, *out);
+      });
+    }
+    for (const auto& each : commands) each->thread.join();
+  } else {
+    if (is_of_block(program.holds.front())) out->schedule = follow(program, commands, *out);
+    // Where a schedule says the order of some, the others come one after the other, so that the whole execution is the same each time.
+    for (const auto& each : commands) {
+      if (!each->ended) ask(each.get(), *out);
+    }
+  }
+  return end_block(commands, begun, out);
+}
+
+std::vector<std::unique_ptr<PropertyTester::Asked>> PropertyTester::begin_block(
+    std::span<const Item> block, uint64_t begun, ExecutedProgram* out) {
+  std::vector<std::unique_ptr<Asked>> commands;
   for (const Item& item : block) {
     begun_ns_.push_back(begun);
     if (answers_.size() <= item.number) answers_.resize(item.number + 1);
@@ -114,59 +139,29 @@ Result<void> PropertyTester::run_block(std::span<const Item> block, const Progra
     history_.calls.push_back(std::move(call));
     out->items.push_back(std::move(executed));
   }
-  std::mutex mutex;  // of the history
-  const auto now = [&] {
-    const std::lock_guard lock(mutex);
-    return event_++;
-  };
-  const auto ask = [&](Asked* command) {
-    Call& call = history_.calls[command->call];
-    call.call = now();
-    const ExecutedItem& executed = out->items[command->item];
-    command->answered =
-        clients_.ask(command->client, call.process, executed.item.f, executed.asked);
-    const int64_t end = now();
-    if (command->answered) {
-      call.outcome = command->answered->outcome;
-      call.answered = command->answered->answer;
-      // What failed to read has certainly changed nothing.
-      if (call.outcome == property::Outcome::kInfo && model_->only_reads(call.f))
-        call.outcome = property::Outcome::kFail;
-      if (call.outcome != property::Outcome::kInfo) call.end = end;
-    }
-    command->ended.store(true, std::memory_order_release);
-  };
-  const auto is_of_block = [&](const property::Hold& hold) {
-    return std::any_of(block.begin(), block.end(),
-                       [&](const Item& item) { return item.number == hold.command; });
-  };
-  if (!program.holds.empty() && is_of_block(program.holds.front())) {
-    const auto is_fault = [](const Item& item) { return item.is_fault(); };
-    const auto first_row =
-        static_cast<size_t>(std::count_if(program.items.begin(), program.items.end(), is_fault));
-    const ExecutedProgram::Schedule happened =
-        follow(program.holds, first_row, commands,
-               [&](Asked* command) { command->thread = std::thread(ask, command); });
-    out->schedule = happened;
-    int& impossible = impossible_[kind_of(program, program.holds)];
-    if (happened == ExecutedProgram::Schedule::kImpossible && impossible >= 0) ++impossible;
-    if (happened == ExecutedProgram::Schedule::kHappened) impossible = kOncePossible;
+  return commands;
+}
+
+// On a thread of the command's own, or on that of the lane.
+void PropertyTester::ask(Asked* command, const ExecutedProgram& program) {
+  Call& call = history_.calls[command->call];
+  const ExecutedItem& item = program.items[command->item];
+  call.call = event_++;
+  command->answered = clients_.ask(command->client, call.process, item.item.f, item.asked);
+  const int64_t end = event_++;
+  if (command->answered) {
+    call.outcome = command->answered->outcome;
+    call.answered = command->answered->answer;
+    // What failed to read has certainly changed nothing.
+    if (call.outcome == property::Outcome::kInfo && model_->only_reads(call.f))
+      call.outcome = property::Outcome::kFail;
+    if (call.outcome != property::Outcome::kInfo) call.end = end;
   }
-  std::latch all_there(static_cast<std::ptrdiff_t>(commands.size()));
-  for (const auto& each : commands) {
-    if (!program.holds.empty()) break;
-    each->thread = std::thread([&, command = each.get()] {
-      all_there.arrive_and_wait();
-      ask(command);
-    });
-  }
-  for (const auto& each : commands) {
-    if (each->thread.joinable()) each->thread.join();
-  }
-  // Where a schedule says the order of some, the others come one after the other, so that the whole execution is the same each time.
-  for (const auto& each : commands) {
-    if (!each->ended.load(std::memory_order_acquire)) ask(each.get());
-  }
+  command->ended = true;
+}
+
+Result<void> PropertyTester::end_block(const std::vector<std::unique_ptr<Asked>>& commands,
+                                       uint64_t begun, ExecutedProgram* out) {
   const uint64_t ended = clock_ns();
   const size_t number = seen_.empty() ? 0 : seen_.back().block + 1;
   for (const auto& each : commands) {
@@ -186,12 +181,18 @@ Result<void> PropertyTester::run_block(std::span<const Item> block, const Progra
   return {};
 }
 
-// Gives the commands their turns: each goes on until it stops at its hold, ends, or cannot go on before another one does. Then all of them go on.
+// Gives the commands their turns: each goes on until it stops at its hold, ends, or cannot go on before another one does. Then all of them go on
+// to their ends.
 ExecutedProgram::Schedule PropertyTester::follow(
-    const std::vector<property::Hold>& holds, size_t first_row,
-    const std::vector<std::unique_ptr<Asked>>& commands, const std::function<void(Asked*)>& start) {
+    const Program& program, const std::vector<std::unique_ptr<Asked>>& commands,
+    const ExecutedProgram& executed) {
   using Schedule = ExecutedProgram::Schedule;
   AgentHub& hub = lane_.hub();
+  const std::vector<property::Hold>& holds = program.holds;
+  // In the plan, the rows of holds stand behind those of faults.
+  const auto first_row =
+      static_cast<size_t>(std::count_if(program.items.begin(), program.items.end(),
+                                        [](const Item& item) { return item.is_fault(); }));
   // What has happened once is waited for.
   const auto limit = learns_schedules_ ? std::clamp<std::chrono::nanoseconds>(
                                              kTurns * longest_, kShortestTurn, kLongestTurn)
@@ -211,11 +212,11 @@ ExecutedProgram::Schedule PropertyTester::follow(
     if (command->thread.joinable()) {
       hub.release(first_row + turn - 2);  // where it stopped in its last turn
     } else {
-      start(command);
+      command->thread = std::thread([&, command] { ask(command, executed); });
     }
     const auto began = hub.patient_now();
-    while (!command->ended.load(std::memory_order_acquire) &&
-           !(stops && hub.is_held(first_row + turn)) && out == Schedule::kHappened) {
+    while (!command->ended && !(stops && hub.is_held(first_row + turn)) &&
+           out == Schedule::kHappened) {
       // Without another command that stands still, it goes on by itself.
       if (turn > 0 && hub.patient_now() - began > limit) out = Schedule::kImpossible;
       std::this_thread::sleep_for(kLookAgain);
@@ -224,6 +225,12 @@ ExecutedProgram::Schedule PropertyTester::follow(
       out = Schedule::kUnmet;
   }
   for (size_t i = 0; i < holds.size(); ++i) hub.release(first_row + i);
+  for (const auto& each : commands) {
+    if (each->thread.joinable()) each->thread.join();
+  }
+  int& impossible = impossible_[kind_of(program, holds)];
+  if (out == Schedule::kImpossible && impossible >= 0) ++impossible;
+  if (out == Schedule::kHappened) impossible = kOncePossible;
   return out;
 }
 

@@ -5,6 +5,7 @@
 // and each time its history must be linearisable.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -61,9 +62,14 @@ class PropertyTester {
   struct Asked;
   Result<void> run_block(std::span<const property::Item> block, const property::Program& program,
                          ExecutedProgram* out);
-  ExecutedProgram::Schedule follow(const std::vector<property::Hold>& holds, size_t first_row,
+  std::vector<std::unique_ptr<Asked>> begin_block(std::span<const property::Item> block,
+                                                  uint64_t begun, ExecutedProgram* out);
+  void ask(Asked* command, const ExecutedProgram& program);
+  Result<void> end_block(const std::vector<std::unique_ptr<Asked>>& commands, uint64_t begun,
+                         ExecutedProgram* out);
+  ExecutedProgram::Schedule follow(const property::Program& program,
                                    const std::vector<std::unique_ptr<Asked>>& commands,
-                                   const std::function<void(Asked*)>& start);
+                                   const ExecutedProgram& executed);
   std::vector<std::vector<property::Hold>> schedules_of(const property::Program& program);
   void learn_calls(const ExecutionRecord& record);
   Result<void> judge_history(ExecutedProgram* out);
@@ -103,7 +109,7 @@ class PropertyTester {
   std::map<std::string, int> impossible_ = {};  // holds that could not happen, and how often
   bool learns_calls_ = false;
   bool learns_schedules_ = false;   // it is not known whether a schedule can happen
-  int64_t event_ = 0;               // of the history
+  std::atomic<int64_t> event_ = 0;  // of the history
   std::vector<size_t> processes_;   // of each client: the number of the process whose name it has
   std::vector<uint64_t> begun_ns_;  // when each item began, for what was injected
   std::set<std::string> seen_answers_;  // statuses that services gave themselves

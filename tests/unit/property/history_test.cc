@@ -96,5 +96,17 @@ TEST(Histories, WhatIsWrongHasItsLine) {
   EXPECT_EQ(told("[1]"), "1: expected an object (EDN: a map) for each event");
 }
 
+TEST(History, WhatIsWrittenIsReadAgain) {
+  const char* const lines =
+      "{\"process\":\"0\",\"type\":\"invoke\",\"f\":\"put\",\"value\":1,\"key\":\"a\"}\n"
+      "{\"process\":\"1\",\"type\":\"invoke\",\"f\":\"get\",\"value\":null,\"key\":\"a\"}\n"
+      "{\"process\":\"1\",\"type\":\"ok\",\"f\":\"get\",\"value\":[1],\"key\":\"a\"}\n"
+      "{\"process\":\"2\",\"type\":\"invoke\",\"f\":\"put\",\"value\":2}\n"
+      "{\"process\":\"2\",\"type\":\"fail\",\"f\":\"put\",\"value\":null}\n";
+  const auto history = read_history(lines);
+  ASSERT_TRUE(history) << history.error().message;
+  EXPECT_EQ(history_lines(history.value()), lines);
+}
+
 }  // namespace
 }  // namespace filibuster::property
