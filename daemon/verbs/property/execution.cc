@@ -228,7 +228,8 @@ void PropertyTester::read_record(const ExecutionResult& result, const Program& p
   }
   const std::string of_hold = to_text(kHeld);
   for (const auto& each : result.record.not_injected) {
-    if (!each.text.starts_with(of_hold)) out->not_fired.push_back(each.text);
+    if (!each.text.starts_with(of_hold))
+      out->not_fired.push_back(each.text.substr(0, each.text.find(": ")));
   }
   if (!counts_) return;
   ++out_->executions;

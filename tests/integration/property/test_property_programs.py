@@ -71,6 +71,14 @@ def test_the_same_seed_makes_the_same_programs(project):
     assert runs[0]["faults"] == runs[1]["faults"] and len(runs[0]["faults"]) >= 5
 
 
+def test_a_stale_read_is_found_by_the_fault_that_lets_its_write_happen(project):
+    outcome = run(project, CORPUS / "replicas" / "filibuster.json", "--seed", "9", BUG="roll-back")
+    (finding,) = result(outcome)["findings"]
+    fault, write, read = finding["program"]
+    assert (fault["fault"], write["do"], read["do"], finding["kind"]) == ("reset:after", "put", "get", "answer:get"), outcome
+    assert finding["replays_alike"] == 3, outcome
+
+
 MODEL = """from filibuster_property import Model, command, run
 class M(Model):
     reads = ["get"]
