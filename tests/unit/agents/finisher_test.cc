@@ -1,6 +1,8 @@
 // Connections on which a fault fired, handed off by a fake agent with real TCP sockets.
 #include <poll.h>
 
+#include <thread>
+
 #include "tests/unit/agents/fake_agent.h"
 #include "tests/unit/agents/tcp_pair.h"
 
@@ -283,6 +285,61 @@ TEST_F(HandOffTest, GarbageFromTheServerEndsTheReading) {
   hand_off(HandOffKind::kDrainThenAnswer);
   send_all(server_.other.get(), "\x01\x02 this is not HTTP\r\n\r\n");
   EXPECT_EQ(read_to_end(app_.one.get()), answer_);
+}
+
+// A request that waits (AgentHub::release).
+class HoldTest : public HandOffTest {
+ protected:
+  void hold() {
+    hub_->end_execution();
+    PlannedRpcFault fault, planned;
+    fault.index = key(1);
+    fault.fault = parse_fault("status:503").value();
+    planned.fault = parse_fault("latency:1ms").value();
+    planned.edge = Edge{"", "movies", "", ""};
+    planned.holds = true;
+    ASSERT_TRUE(hub_->begin_execution(2, {fault, planned}).ok());
+    rpc_ = agent_->issue(2, 1, "movies", "/m");
+  }
+  void hand_over() {
+    HandOff message;
+    message.kind = HandOffKind::kChange;
+    message.rpc = rpc_;
+    message.execution = 2;
+    message.plan_entry = 1;
+    ASSERT_TRUE(agent_->hand_off(message, {app_.other.get(), server_.one.get()}));
+    app_.other.reset();
+    server_.one.reset();
+  }
+  std::string asked(size_t size) {
+    std::string out(size, ' ');
+    const ssize_t got = ::recv(server_.other.get(), out.data(), size, MSG_WAITALL);
+    out.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    return out;
+  }
+};
+
+TEST_F(HoldTest, LeavesWhenItIsReleasedAndIsAnswered) {
+  hold();
+  send_all(app_.one.get(), "GET /m HTTP/1.1\r\n\r\n");
+  hand_over();
+  while (!hub_->is_held(1)) std::this_thread::yield();
+  EXPECT_FALSE(hub_->is_held(0));
+  EXPECT_TRUE(is_silent(server_.other.get()));
+  hub_->release(1);
+  EXPECT_FALSE(hub_->is_held(1));
+  EXPECT_EQ(asked(19), "GET /m HTTP/1.1\r\n\r\n");
+  send_all(server_.other.get(), "HTTP/1.1 204 No Content\r\n\r\n");
+  EXPECT_EQ(read_to_end(app_.one.get()), "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+}
+
+TEST_F(HoldTest, WhatComesBehindItsReleaseIsNotHeld) {
+  hold();
+  hub_->release(1);
+  send_all(app_.one.get(), "GET /m HTTP/1.1\r\n\r\n");
+  hand_over();
+  EXPECT_EQ(asked(19), "GET /m HTTP/1.1\r\n\r\n");
+  EXPECT_FALSE(hub_->is_held(1));
 }
 
 // The server's answer stops in the middle of its body.

@@ -18,14 +18,14 @@ constexpr uint64_t kLatency = 300, kDeadline = 10'000, kNow = 1'000;
 class LatePassagesTest : public ::testing::Test {
  protected:
   void SetUp() override { take({}); }
-  void take(HandOff hand_off) {
+  void take(HandOff hand_off, bool holds = false) {
     Pair of_application = tcp_pair(), of_server = tcp_pair();
     application_ = std::move(of_application.one);
     server_ = std::move(of_server.one);
     hand_off.rpc = 11;
     hand_off.execution = 5;
     ASSERT_TRUE(passages_.take(hand_off, std::move(of_application.other),
-                               std::move(of_server.other), kLatency, kDeadline));
+                               std::move(of_server.other), kLatency, kDeadline, holds));
   }
   static void send(const UniqueFd& fd, const std::string& text) {
     ASSERT_EQ(::send(fd.get(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
@@ -97,6 +97,21 @@ TEST_F(LatePassagesTest, TheAnswerWaitsForItsTimeAndWhatTheClientSendsDoesNot) {
   passages_.expire(kNow + kLatency);
   EXPECT_EQ(read(application_, 6), "answer");
   EXPECT_EQ(passages_.next_deadline_ns(), 0u);
+}
+
+TEST_F(LatePassagesTest, WhatIsHeldLeavesWhenItIsReleased) {
+  HandOff hand_off;
+  hand_off.plan_entry = 3;
+  take(hand_off, true);
+  EXPECT_TRUE(passages_.is_held(3));
+  EXPECT_FALSE(passages_.is_held(0));
+  send(application_, "request");
+  ASSERT_TRUE(serve());
+  passages_.release(0, kNow);
+  expect_nothing(server_);
+  passages_.release(3, kNow);
+  EXPECT_FALSE(passages_.is_held(3));
+  EXPECT_EQ(read(server_, 7), "request");
 }
 
 TEST_F(LatePassagesTest, FromThenOnBothDirectionsAreCarriedUntilBothHaveEnded) {
