@@ -25,7 +25,7 @@ Work declare_property(CLI::App& app) {
                                 ->type_name("N");
   app.add_option("--tests", options->tests, "execute at most N programs")
       ->type_name("N")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
   CLI::Option* const clients =
       app.add_option("--clients", options->clients,

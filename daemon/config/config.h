@@ -165,7 +165,8 @@ struct PropertyConfig {
   uint64_t repetitions = 10;  // of a program of several clients
   uint64_t schedules = 2;     // preemptions of one execution at most
   uint64_t fault_weight = 1, request_weight = 9;
-  std::vector<PropertyFault> faults;  // in place of those of the configuration; empty: these
+  std::optional<std::vector<PropertyFault>>
+      faults;  // in place of those of the configuration; nullopt: these
 };
 
 // Which verbs run a test.

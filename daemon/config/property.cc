@@ -61,11 +61,20 @@ constexpr Key<PropertyFault> kFaultKeys[] = {
 
 void read_property_faults(Reader& reader, const SourceNode& node, PropertyDraft* out) {
   if (!reader.expect(node, SourceNode::Kind::kArray, "'faults'")) return;
-  std::vector<PropertyFault>& faults = out->config.faults;
+  std::vector<PropertyFault>& faults = out->config.faults.emplace();
   for (const SourceNode& child : node.children) {
     PropertyFault fault;
     fault.rule.line = reader.line_of(child);
     if (!read_object<PropertyFault>(reader, child, "a fault", kFaultKeys, &fault)) continue;
+    if (fault.rule.inject.empty())
+      reader.error(child.offset, "'inject' is empty: expected a fault");
+    const bool is_twice = !fault.name.empty() &&
+                          std::any_of(faults.begin(), faults.end(), [&](const PropertyFault& each) {
+                            return each.name == fault.name;
+                          });
+    if (is_twice)
+      reader.error(child.offset,
+                   "two faults have the name '" + fault.name + "': expected one for each");
     if (fault.rule.service.empty() && fault.rule.grpc.empty())
       reader.error(child.offset, "a fault of 'property' needs 'on' with a 'service'");
     faults.push_back(std::move(fault));

@@ -85,7 +85,9 @@ Result<Json> ModelProgram::ask(const Json& question) {
     return answer;
   }
   // The first ones, then rarer and rarer.
-  if (is_step && (asked_.size() < kSample || (steps_ & (steps_ - 1)) == 0)) {
+  const std::string asked = question.value("ask", "");
+  if ((is_step || asked == "commands" || asked == "pre") &&
+      (asked_.size() < kSample || (steps_ & (steps_ - 1)) == 0)) {
     if (asked_.size() == kSample) asked_.erase(asked_.begin());
     asked_.emplace_back(line, answer.value());
   }

@@ -139,6 +139,16 @@ class ReadyModel final : public TestModel {
     }
     out.push_back(generator(*command, config_.values));
     // Half of them are about what is there.
+    if (f == "cas" && config_.object == "kv") {
+      for (const std::string& key : config_.keys) {
+        if (state.contains(key))
+          out.push_back({{"object",
+                          {{"key", {{"value", key}}},
+                           {"old", {{"value", state[key]}}},
+                           {"new", config_.values}}}});
+      }
+      return out;
+    }
     if (const Json known = known_values(f, state); !known.empty())
       out.push_back(generator(*command, {{"one_of", known}}));
     return out;
@@ -162,10 +172,7 @@ class ReadyModel final : public TestModel {
   Json known_values(const std::string& f, const Json& state) const {
     if (f == "remove" || f == "contains") return state;
     if (f != "cas") return Json::array();
-    if (config_.object != "kv") return Json::array({state});
-    Json out = Json::array();
-    for (const auto& [key, value] : state.items()) out.push_back(value);
-    return out;
+    return Json::array({state});
   }
 
   // What the command had to be answered, of one whose answer the object does not take.

@@ -7,7 +7,7 @@ namespace {
 
 bool conflict(const CallOfCommand& a, const CallOfCommand& b, bool by_path) {
   return a.edge.service == b.edge.service && (a.writes || b.writes) &&
-         (!by_path || a.edge.path == b.edge.path);
+         (!by_path || a.path == b.path);
 }
 
 using Calls = std::vector<CallOfCommand>;

@@ -13,7 +13,8 @@ namespace filibuster::property {
 
 // A call that a command made of a service.
 struct CallOfCommand {
-  Edge edge;
+  Edge edge;            // without a path where paths differ from execution to execution
+  std::string path;     // in this execution
   bool writes = false;  // it may change something there
 };
 

@@ -139,9 +139,9 @@ class Shrinker {
         out.push_back(out_.program);
         out.back().items[at].lasts = lasts;
       }
-      if (item.occurrence > 1) {
+      for (uint32_t occurrence = 1; occurrence < item.occurrence; ++occurrence) {
         out.push_back(out_.program);
-        out.back().items[at].occurrence = item.occurrence - 1;
+        out.back().items[at].occurrence = occurrence;
       }
       return out;
     }

@@ -57,10 +57,10 @@ std::string to_json(const Counterexample& counterexample) {
               {"seen", counterexample.seen},
               // A replay takes the redacted values from the configuration's file.
               {"config_text", redact_config(counterexample.config_text)}};
-  if (!counterexample.property.empty()) {
-    out["property"] = Json::parse(counterexample.property, nullptr, false);
-    redact_texts(&out["property"]);
-  }
+  out["property"] = counterexample.property.empty()
+                        ? Json()
+                        : Json::parse(counterexample.property, nullptr, false);
+  redact_texts(&out["property"]);
   return dump(out);
 }
 
@@ -107,7 +107,7 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
     }
   }
   if (!reader.problem.empty()) return invalid(reader.problem);
-  if (const auto property = json.find("property"); property != json.end()) {
+  if (const auto property = json.find("property"); property != json.end() && !property->is_null()) {
     if (!property->is_object()) return invalid("property: expected an object");
     out.property = property->dump(-1, ' ', false, Json::error_handler_t::replace);
   }

@@ -28,7 +28,7 @@ constexpr int kTurns = 10;
 constexpr std::chrono::milliseconds kShortestTurn{50}, kLongestTurn{2000};
 constexpr int kOncePossible = -1;   // in the place of a number
 constexpr int kMostImpossible = 3;  // of one hold, until it is not tried again
-constexpr std::chrono::microseconds kLookAgain{200};
+constexpr std::chrono::microseconds kTurnLook{200};
 
 // Equal commands at an equal call, whatever their values are.
 std::string kind_of(const Program& program, const std::vector<property::Hold>& holds) {
@@ -219,7 +219,7 @@ ExecutedProgram::Schedule PropertyTester::follow(
            out == Schedule::kHappened) {
       // Without another command that stands still, it goes on by itself.
       if (turn > 0 && hub.patient_now() - began > limit) out = Schedule::kImpossible;
-      std::this_thread::sleep_for(kLookAgain);
+      std::this_thread::sleep_for(kTurnLook);
     }
     if (stops && out == Schedule::kHappened && !hub.is_held(first_row + turn))
       out = Schedule::kUnmet;
@@ -273,9 +273,9 @@ void PropertyTester::learn_calls(const ExecutionRecord& record) {
     if (rpc->caller == kTestService || rpc->is_sealed() || (rpc->flags & kRpcHttp2) != 0) continue;
     const auto command = command_of(*rpc);
     if (command == seen_.end()) continue;
-    const Edge edge{rpc->caller, rpc->service, rpc->method,
-                    std::string(request_path(rpc->method, rpc->target))};
-    by_command[command->command].calls.push_back({edge, !lint::is_read_only(*rpc)});
+    by_command[command->command].calls.push_back(
+        {edge_of(*rpc), std::string(request_path(rpc->method, rpc->target)),
+         !lint::is_read_only(*rpc)});
   }
   longest_ = {};
   for (const CommandSeen& each : seen_)

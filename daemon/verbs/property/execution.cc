@@ -71,7 +71,7 @@ Result<ExecutedProgram> PropertyTester::execute(const Program& program) {
   if (!result) return result.error();
   stopped_ |= result->stopped || is_readable(lane_.place().wake_fd);
   read_record(result.value(), program, &out);
-  if (learns_) learn_faults(result->record);
+  if (learns_) look_at_calls(result->record);
   if (learns_calls_) learn_calls(result->record);
   if (session_.on_record) session_.on_record(&result->record);
   // A service that dies violates the property, whatever else was seen: that follows from it.
@@ -223,8 +223,7 @@ void PropertyTester::read_record(const ExecutionResult& result, const Program& p
     const auto behind = std::upper_bound(begun_ns_.begin(), begun_ns_.end(), rpc.issued_ns);
     if (behind == begun_ns_.begin()) continue;
     const auto at = static_cast<size_t>(behind - begun_ns_.begin()) - 1;
-    if (at < out->items.size())
-      out->items[at].injected.push_back(to_text(rpc.fault) + " at " + describe_rpc(rpc));
+    if (at < out->items.size()) out->items[at].injected.push_back(injected_text(rpc));
   }
   const std::string of_hold = to_text(kHeld);
   for (const auto& each : result.record.not_injected) {

@@ -29,6 +29,7 @@ class PropertyMode final : public Mode {
       out.error = done.error();
       results.error = done.error().message;
     }
+    results_.root = lane->place().root;
     for (PropertyFinding& each : results.findings) {
       if (!each.is_replay) write(&each, results, *session, *lane);
     }
@@ -55,6 +56,8 @@ class PropertyMode final : public Mode {
     results_.working_directory = report.working_directory;
     results_.exit_code = report.exit_code;
     results_.error = report.error;
+    if (!results_.root.empty() && results_.root != report.working_directory + "/.filibuster")
+      results_.root_option = " --root " + results_.root;
     results_.seed = request_.own_as<PropertyRequest>().seed;
     const bool is_replay = request_.own_as<PropertyRequest>().replay.has_value();
     return {is_replay ? "" : "property.json", property_json(results_), {}};

@@ -13,6 +13,8 @@ namespace {
 using Ordered = nlohmann::ordered_json;
 using property::json_text;
 
+constexpr size_t kShownRows = 10;  // of a list of faults
+
 std::string counted_text(uint64_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
@@ -73,6 +75,7 @@ Ordered test_json(const PropertyTest& test) {
     findings.push_back({{"kind", each.shrunk.violation ? each.shrunk.violation->kind : ""},
                         {"text", each.shrunk.violation ? each.shrunk.violation->text : ""},
                         {"seed", each.seed},
+                        {"number", each.program_number},
                         {"first", property::program_json(each.first, test.faults)},
                         {"program", property::program_json(each.program, test.faults)},
                         {"holds", property::holds_json(each.program.holds)},
@@ -127,6 +130,21 @@ std::string counts_text(const std::map<std::string, uint64_t>& counts) {
   return out;
 }
 
+// The most frequent ones, a line each.
+std::string lines_text(const std::string& title, const std::map<std::string, uint64_t>& counts) {
+  if (counts.empty()) return "";
+  std::vector<std::pair<uint64_t, std::string>> rows;
+  for (const auto& [name, count] : counts) rows.emplace_back(count, name);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string out = "  " + title + ":\n";
+  for (size_t i = 0; i < rows.size() && i < kShownRows; ++i)
+    out += "    " + std::to_string(rows[i].first) + " \u00d7 " + rows[i].second + "\n";
+  if (rows.size() > kShownRows)
+    out += "    and " + std::to_string(rows.size() - kShownRows) + " others (property.json)\n";
+  return out;
+}
+
 // Commands at the same time stand behind one bracket.
 std::string bracket_of(const std::vector<ExecutedItem>& items, size_t at) {
   const bool begins = !items[at].item.parallel;
@@ -154,7 +172,8 @@ std::string longest_text(const LongestOrder& longest) {
   return out + "\n";
 }
 
-std::string finding_text(const PropertyFinding& finding, const PropertyTest& test) {
+std::string finding_text(const PropertyFinding& finding, const PropertyTest& test,
+                         const std::string& root_option) {
   const ExecutedProgram& shrunk = finding.shrunk;
   std::string out = "\u2717 " + (shrunk.violation ? shrunk.violation->text : std::string()) + "\n";
   for (size_t i = 0; i < shrunk.items.size(); ++i) {
@@ -176,13 +195,15 @@ std::string finding_text(const PropertyFinding& finding, const PropertyTest& tes
            " (the service was not seen to answer so; 'evidence' beside "
            "the fault says why it does)\n";
   if (!finding.counterexample.empty())
-    out += "  again: filibuster replay " + std::to_string(finding.number) + "\n";
+    out += "  again: filibuster replay" + root_option + " " + std::to_string(finding.number) + "\n";
   if (!shrunk.output.empty()) out += shrunk.output + "\n";
   if (finding.is_replay) return out;
   out += "  " + counted_text(finding.first.items.size(), "item") + " shrunk to " +
          std::to_string(finding.program.items.size()) + " in " +
          counted_text(finding.steps, "step") + (finding.finished ? "" : " (not finished)") +
-         ", from the seed " + std::to_string(finding.seed) + "; " +
+         (finding.program_number == 0 ? std::string(", without any fault; ")
+                                      : ", from program " + std::to_string(finding.program_number) +
+                                            " of the seed " + std::to_string(finding.seed) + "; ") +
          (finding.replays == 0 ? std::string("not replayed")
           : finding.replays_alike == finding.replays
               ? "replayed " + std::to_string(finding.replays) + " times, each time the same"
@@ -212,22 +233,24 @@ std::string property_json(const PropertyResults& results) {
 std::string property_text(const PropertyResults& results) {
   std::string out;
   for (const PropertyTest& test : results.tests) {
-    for (const PropertyFinding& each : test.findings) out += finding_text(each, test);
+    for (const PropertyFinding& each : test.findings)
+      out += finding_text(each, test, results.root_option);
     if (!test.replay.empty()) {
       out += test.replay + "\n";
       continue;
     }
-    out += "test '" + test.test + "': " + counted_text(test.executed, "program") +
-           (test.executions > test.executed ? " in " + counted_text(test.executions, "execution")
-                                            : "") +
-           (test.findings.empty() ? ", no violation" : "") +
-           (test.shrinking > 0 ? ", " + std::to_string(test.shrinking) + " more to shrink" : "") +
-           "\n";
+    out +=
+        "test '" + test.test + "': " + counted_text(test.executed, "program") + " of the seed " +
+        std::to_string(results.seed) +
+        (test.executions > test.executed + 1 ? " in " + counted_text(test.executions, "execution")
+                                             : "") +
+        (test.findings.empty() ? ", no violation" : "") +
+        (test.shrinking > 0 ? ", " + std::to_string(test.shrinking) + " more to shrink" : "") +
+        "\n";
     if (!test.commands.empty()) out += "  commands: " + counts_text(test.commands) + "\n";
     if (!test.labels.empty()) out += "  of which: " + counts_text(test.labels) + "\n";
-    if (!test.fired.empty()) out += "  faults that fired: " + counts_text(test.fired) + "\n";
-    if (!test.not_fired.empty())
-      out += "  armed, and no call came: " + counts_text(test.not_fired) + "\n";
+    out += lines_text("faults that fired", test.fired);
+    out += lines_text("armed, and no call came", test.not_fired);
     out += schedules_text(test);
     if (test.undecided > 0)
       out += "  " + counted_text(test.undecided, "execution") +

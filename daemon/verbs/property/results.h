@@ -52,8 +52,9 @@ struct ExecutedProgram {
 };
 
 struct PropertyFinding {
-  uint64_t seed = 0;
-  property::Program first;  // as it was generated
+  uint64_t seed = 0;            // of the session
+  uint64_t program_number = 0;  // of its programs, from 1; 0: it is the one without faults
+  property::Program first;      // as it was generated
   ExecutedProgram shrunk;
   property::Program program;  // of `shrunk`
   uint32_t steps = 0;
@@ -87,6 +88,8 @@ struct PropertyResults {
   int exit_code = 0;
   std::string error;
   uint64_t seed = 0;
+  std::string root;         // of the session
+  std::string root_option;  // " --root ROOT" where the user has to give it
   std::vector<PropertyTest> tests;
 };
 

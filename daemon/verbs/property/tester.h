@@ -5,6 +5,7 @@
 // and each time its history must be linearisable.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -42,12 +43,22 @@ class PropertyTester {
   Result<void> prepare();
   Result<void> start_clients();
   Result<void> look_without_faults();
-  void learn_faults(const ExecutionRecord& record);
-  std::vector<std::string> invented_in(const property::Program& program) const;
+  void note_failures(const ExecutedProgram& program);
+  // faults.cc
+  using Method = std::array<std::string, 3>;  // caller, service, method
+  static Method method_of(const RpcRecord& rpc);
+  void look_at_calls(const ExecutionRecord& record);
+  void learn_faults();
+  Edge edge_of(const RpcRecord& rpc) const;
+  bool fits_rule(const FaultRule& rule, const RpcRecord& rpc) const;
   std::vector<property::ArmableFault> faults_of(const RpcRecord& rpc) const;
+  std::string injected_text(const RpcRecord& rpc) const;
+  std::vector<std::string> invented_in(const property::Program& program) const;
   Result<void> search();
   Result<void> replay(const PropertyRequest::Replay& of);
-  Result<void> report(uint64_t seed, const property::Program& program, const Violation& violation);
+  // `number`: of the program, from 1; 0: it has no faults. Shrinks and replays what `seen` shows.
+  Result<void> report(uint64_t number, const property::Program& program,
+                      const ExecutedProgram& seen);
 
   // Until it violates the property, or all repetitions have passed. Those of several clients get the holds of schedules, which `program` has then.
   Result<ExecutedProgram> execute_repeatedly(property::Program* program);
@@ -112,6 +123,10 @@ class PropertyTester {
   std::atomic<int64_t> event_ = 0;  // of the history
   std::vector<size_t> processes_;   // of each client: the number of the process whose name it has
   std::vector<uint64_t> begun_ns_;  // when each item began, for what was injected
+  std::vector<std::map<Method, std::map<std::string, RpcRecord>>>
+      looks_;                           // calls of the programs without faults, by path
+  std::set<Method> varying_;            // whose paths differ from program to program
+  std::vector<PropertyFinding> once_;   // that did not happen again
   std::set<std::string> seen_answers_;  // statuses that services gave themselves
   std::string broken_;                  // why the program could not be executed; "": it was
   bool goes_on_ = true;

@@ -95,8 +95,8 @@ def test_faults_of_the_test_have_names_and_may_last(project):
     test = result(outcome)
     assert {fault["name"] for fault in test["faults"]} == {"Slow", "Full"}
     # The poll comes each few milliseconds, so that one of these faults hits many calls; the other one is never chosen.
-    assert list(test["fired"]) == ["latency:1ms at web -> queue POST /dequeue"], test["fired"]
-    assert test["fired"]["latency:1ms at web -> queue POST /dequeue"] > 6
+    assert list(test["fired"]) == ["Slow (latency:1ms) at web -> queue POST /dequeue"], test["fired"]
+    assert test["fired"]["Slow (latency:1ms) at web -> queue POST /dequeue"] > 6
 
 
 @pytest.mark.parametrize("faults, said", [

@@ -15,11 +15,11 @@ namespace {
 using Json = nlohmann::json;
 
 CallOfCommand get(const std::string& path, const std::string& service = "accounts") {
-  return {{"teller", service, "GET", path}, false};
+  return {{"teller", service, "GET", path}, path, false};
 }
 
 CallOfCommand put(const std::string& path, const std::string& service = "accounts") {
-  return {{"teller", service, "PUT", path}, true};
+  return {{"teller", service, "PUT", path}, path, true};
 }
 
 std::string text_of(const Hold& hold) {
