@@ -104,7 +104,7 @@ void weigh_names_alike(std::vector<ProgramModel::Choice>* choices) {
 Result<bool> holds_in(ProgramModel* model, const std::vector<Json>& states, const std::string& f,
                       const Json& value) {
   for (const Json& state : states) {
-    const auto holds = model->holds(state, f, value);
+    auto holds = model->holds(state, f, value);
     if (!holds || !holds.value()) return holds;
   }
   return true;
@@ -165,13 +165,13 @@ class Orders {
     for (size_t i = 0; i < block_.size(); ++i) {
       if ((*taken)[i]) continue;
       const Item& item = block_[i];
-      const auto holds = model_->holds(state, item.f, item.value);
+      auto holds = model_->holds(state, item.f, item.value);
       if (!holds || !holds.value()) return holds;
       const auto step = model_->step(state, item.f, item.value, Json{{"result", item.number}});
       if (!step) return step.error();
       if (step->impossible) return false;
       (*taken)[i] = true;
-      const auto safe = go_on(step->state, taken, count + 1);
+      auto safe = go_on(step->state, taken, count + 1);
       (*taken)[i] = false;
       if (!safe || !safe.value()) return safe;
     }

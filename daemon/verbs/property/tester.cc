@@ -11,7 +11,6 @@
 
 namespace filibuster {
 
-using property::ArmableFault;
 using property::Program;
 using property::Random;
 
