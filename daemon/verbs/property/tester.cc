@@ -11,6 +11,7 @@
 
 namespace filibuster {
 
+using property::ArmableFault;
 using property::Program;
 using property::Random;
 
@@ -123,6 +124,8 @@ void PropertyTester::note_failures(const ExecutedProgram& program) {
 
 Result<void> PropertyTester::replay(const PropertyRequest::Replay& of) {
   out_->faults = of.program.faults;
+  // Nothing says whose calls they hit, and a call that comes by itself needs its time.
+  for (ArmableFault& each : out_->faults) each.is_background = true;
   in_blocks_ = of.clients > 1;
   PropertyFinding finding;
   finding.first = finding.program = of.program.program;
