@@ -1,6 +1,7 @@
-// Names of files as addresses (RFC 8089 with the escapes of RFC 3986 §2.1). Pure.
+// Names of files as addresses (RFC 8089), and the escapes of addresses (RFC 3986 §2.1). Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,26 @@ inline std::string uri_path(std::string_view path) {
 // "file:///home/me/report.html" for an absolute path.
 inline std::string file_uri(std::string_view path) {
   return "file://" + uri_path(path);
+}
+
+// "%20" -> " "; a '%' without two hexadecimal digits stays.
+inline std::string percent_decoded(std::string_view text, bool plus_is_blank) {
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    const int lower = c | 0x20;
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+  };
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 &&
+        digit(text[i + 2]) >= 0) {
+      out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
+      i += 2;
+    } else {
+      out += text[i] == '+' && plus_is_blank ? ' ' : text[i];
+    }
+  }
+  return out;
 }
 
 }  // namespace filibuster

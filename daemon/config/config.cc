@@ -370,7 +370,10 @@ ParsedConfig parse_config(const std::string& text, const std::string& path,
                                        &draft);
     config::check_port_uses(reader, draft);
   }
-  return {std::move(draft.config), std::move(reader).take()};
+  std::vector<ConfigError> errors = std::move(reader).take();
+  std::move(draft.errors_elsewhere.begin(), draft.errors_elsewhere.end(),
+            std::back_inserter(errors));
+  return {std::move(draft.config), std::move(errors)};
 }
 
 }  // namespace filibuster

@@ -59,6 +59,8 @@ struct HostConfig {
   bool operator==(const HostConfig&) const = default;
 };
 
+struct ContractConfig;
+
 struct ServiceConfig {
   std::string name;
   Command command;      // empty: started by someone else
@@ -78,9 +80,10 @@ struct ServiceConfig {
   Protocol protocol = Protocol::kHttp;
   enum class Restart { kNever, kCrash, kEach } restart = Restart::kCrash;
   // A dependency without a process: the daemon listens in its place and answers from `stubs`, which may be
-  // empty (whoever calls it gets an error).
+  // empty (whoever calls it gets an error), or as the model of a contract says.
   bool is_virtual = false;
   std::vector<stubs::Stub> stubs;
+  std::shared_ptr<const ContractConfig> contract;  // null: there is none
   bool tls = false;  // of a virtual one: clients that begin with TLS are served, too
   // What `filibuster analyze` reads about the service. The paths are absolute; those of `sources` may
   // be folders.
@@ -167,6 +170,18 @@ struct PropertyConfig {
   uint64_t fault_weight = 1, request_weight = 9;
   std::optional<std::vector<PropertyFault>>
       faults;  // in place of those of the configuration; nullopt: these
+};
+
+// A property-based test of another file, whose model answers in the place of the service that it tests (daemon/property/model_fake.h).
+struct ContractConfig {
+  std::string file;  // as it was written
+  std::string text;  // of the file
+  // Of the file, and of the test: a program that is the model runs there, and with that. Variables that name ports are left out.
+  std::string directory;
+  std::map<std::string, std::string> env;
+  std::string test;
+  PropertyConfig property;                       // with a client that is configured
+  std::map<std::string, stubs::Answer> answers;  // by command: what its value is put into
 };
 
 // Which verbs run a test.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ struct PortUse {
 struct Draft {
   Config config;
   std::vector<PortUse> port_uses;
+  std::vector<ConfigError> errors_elsewhere;  // in files that the configuration names
 };
 
 // values.cc: small values that several sections share
@@ -46,6 +48,11 @@ void read_services(Reader& reader, const SourceNode& node, Draft* draft);
 // stubs.cc. `redis`: of a service that speaks Redis.
 void read_stubs(Reader& reader, const SourceNode& node, const std::string& service, bool redis,
                 std::vector<stubs::Stub>* out);
+// The keys of an answer of HTTP. nullopt: an error was reported.
+std::optional<stubs::Answer> read_http_answer(Reader& reader, const SourceNode& node);
+// contract.cc. nullptr: an error was reported, in `draft` if it is one of the other file.
+std::shared_ptr<const ContractConfig> read_contract(Reader& reader, const SourceNode& node,
+                                                    Draft* draft);
 // principled.cc: `principled` of a test
 void read_principled(Reader& reader, const SourceNode& node, Draft* draft,
                      std::optional<PrincipledConfig>* out);

@@ -304,8 +304,12 @@ void finish_stubs(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
     reader.error(child.key_offset, "'" + child.key + "': service '" + service.name +
                                        "' has no process ('stubs'); leave one of the two out");
   }
-  read_stubs(reader, *draft->stubs, service.name, service.protocol == Protocol::kRedis,
-             &service.stubs);
+  const bool is_redis = service.protocol == Protocol::kRedis;
+  if (draft->stubs->kind == Kind::kObject && !is_redis) {
+    service.contract = read_contract(reader, *draft->stubs, draft->draft);
+  } else {
+    read_stubs(reader, *draft->stubs, service.name, is_redis, &service.stubs);
+  }
   service.ready.kind = ReadyCheck::Kind::kNone;
   if (!draft->has_ports && !service.name.empty()) service.ports[service.name] = 0;
   constexpr uint16_t kHttps = 443;

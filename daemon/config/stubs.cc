@@ -171,10 +171,11 @@ void check_answer(Reader& reader, const AnswerDraft& draft, stubs::Kind kind) {
     reader.error(draft.message->key_offset, "'message': an answer with an error's 'code' has none");
 }
 
-void read_answer(Reader& reader, const SourceNode& node, StubDraft* out) {
+std::optional<Answer> read_answer(Reader& reader, const SourceNode& node, stubs::Kind kind) {
   AnswerDraft draft;
-  if (!read_object<AnswerDraft>(reader, node, "an answer", kAnswerKeys, &draft)) return;
-  check_answer(reader, draft, out->stub.kind);
+  if (!read_object<AnswerDraft>(reader, node, "an answer", kAnswerKeys, &draft))
+    return std::nullopt;
+  check_answer(reader, draft, kind);
   auto& fields = draft.answer.headers;
   const bool typed = std::any_of(fields.begin(), fields.end(), [](const auto& field) {
     return field.first == "Content-Type" || field.first == "content-type";
@@ -183,7 +184,12 @@ void read_answer(Reader& reader, const SourceNode& node, StubDraft* out) {
     fields.insert(fields.begin(), {"Content-Type", "application/json"});
   if (!typed && draft.text != nullptr)
     fields.insert(fields.begin(), {"Content-Type", "text/plain; charset=utf-8"});
-  out->stub.answers.push_back(std::move(draft.answer));
+  return std::move(draft.answer);
+}
+
+void add_answer(Reader& reader, const SourceNode& node, StubDraft* out) {
+  if (auto answer = read_answer(reader, node, out->stub.kind))
+    out->stub.answers.push_back(std::move(*answer));
 }
 
 void check_stub(Reader& reader, const SourceNode& node, const StubDraft& draft) {
@@ -210,7 +216,11 @@ void check_stub(Reader& reader, const SourceNode& node, const StubDraft& draft) 
 
 void read_stubs(Reader& reader, const SourceNode& node, const std::string& service, bool redis,
                 std::vector<Stub>* out) {
-  if (!reader.expect(node, Kind::kArray, "'stubs'")) return;
+  if (node.kind != Kind::kArray) {
+    return reader.error(
+        node.offset, redis ? "'stubs': expected an array of stubs"
+                           : "'stubs': expected an array of stubs, or an object with a 'contract'");
+  }
   for (const SourceNode& child : node.children) {
     StubDraft draft;
     draft.stub.kind = redis ? stubs::Kind::kRedis : stubs::Kind::kHttp;
@@ -227,11 +237,11 @@ void read_stubs(Reader& reader, const SourceNode& node, const std::string& servi
       return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     });
     if (draft.answers != nullptr && draft.answers->kind == Kind::kArray) {
-      for (const SourceNode& answer : draft.answers->children) read_answer(reader, answer, &draft);
+      for (const SourceNode& answer : draft.answers->children) add_answer(reader, answer, &draft);
       if (draft.answers->children.empty())
         reader.error(draft.answers->offset, "'answer': a sequence of answers has at least one");
     } else if (draft.answers != nullptr) {
-      read_answer(reader, *draft.answers, &draft);
+      add_answer(reader, *draft.answers, &draft);
     }
     check_stub(reader, child, draft);
     out->push_back(std::move(draft.stub));
@@ -243,6 +253,10 @@ void read_stubs(Reader& reader, const SourceNode& node, const std::string& servi
       out->pop_back();
     }
   }
+}
+
+std::optional<Answer> read_http_answer(Reader& reader, const SourceNode& node) {
+  return read_answer(reader, node, stubs::Kind::kHttp);
 }
 
 }  // namespace filibuster::config

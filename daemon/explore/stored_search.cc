@@ -24,6 +24,9 @@ std::string session_digest(const Config& config, const std::string& config_text,
   all += std::to_string(config.index_parts) + std::string(reduction_name(config.reduce)) +
          (config.fast_timeouts ? "f" : "-") + std::to_string(config.bounds.max_faults);
   for (const std::string& rule : describe_faults(config)) all += '\0' + rule;
+  for (const ServiceConfig& service : config.services) {
+    if (service.contract) all += '\0' + service.contract->text;
+  }
   return to_hex(hash_text(all)).substr(0, 16);
 }
 

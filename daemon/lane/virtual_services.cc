@@ -3,9 +3,44 @@
 #include <algorithm>
 
 #include "daemon/model/environment_error.h"
+#include "daemon/property/model_fake.h"
+#include "daemon/property/program_model.h"
+#include "daemon/property/ready_model.h"
 #include "daemon/stubs/choose.h"
 
 namespace filibuster {
+namespace {
+
+Result<std::unique_ptr<property::TestModel>> model_of(const ContractConfig& contract,
+                                                      const std::string& service,
+                                                      const SessionLane& lane) {
+  if (contract.property.ready_model)
+    return property::make_ready_model(*contract.property.ready_model);
+  SpawnOptions spawn;
+  auto argv = lane_command(lane, contract.property.model);
+  if (!argv) return argv.error();
+  auto environment = lane_environment(lane, service, contract.env, Interpose::kNo, {});
+  if (!environment) return environment.error();
+  spawn.argv = std::move(argv).value();
+  spawn.environment = std::move(environment).value();
+  spawn.directory = contract.directory;
+  spawn.log_path = lane.log_path(service);
+  auto program = property::ModelProgram::start(std::move(spawn));
+  if (!program) return program.error();
+  return property::make_program_model(std::move(program).value());
+}
+
+Result<std::unique_ptr<stubs::Fake>> make_fake(const ServiceConfig& service,
+                                               const SessionLane& lane) {
+  const ContractConfig& contract = *service.contract;
+  auto model = model_of(contract, service.name, lane);
+  if (!model) return model.error();
+  auto fake = property::ModelFake::make(contract, std::move(model).value());
+  if (!fake) return fake.error();
+  return std::unique_ptr<stubs::Fake>(std::move(fake).value());
+}
+
+}  // namespace
 
 std::vector<ConfigError> check_stubs(const Config& config,
                                      const std::shared_ptr<const DescriptorSet>& descriptors) {
@@ -64,6 +99,12 @@ Result<std::unique_ptr<VirtualServices>> VirtualServices::start(
     for (const std::string& problem : out->board_.problems())
       all += (all.empty() ? "" : "\n") + problem;
     return Error{all};
+  }
+  for (const ServiceConfig& service : config.services) {
+    if (!service.contract) continue;
+    auto fake = make_fake(service, lane);
+    if (!fake) return Error{"service '" + service.name + "': " + fake.error().message};
+    out->board_.add_fake(service.name, std::move(fake).value());
   }
   auto server = stubs::StubServer::start(&out->board_, std::move(listeners));
   if (!server)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/text/uri.h"
 #include "daemon/lint/passive.h"
 #include "daemon/lint/values.h"
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/index/execution_index.h"
+#include "core/text/uri.h"
 
 namespace filibuster::lint {
 namespace {
@@ -83,12 +84,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
-int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 // "a=1&b=2" -> its pairs, decoded.
 std::vector<Value> arguments_of(std::string_view text) {
   std::vector<Value> out;
@@ -117,20 +112,6 @@ bool is_form(std::string_view text) {
 }
 
 }  // namespace
-
-std::string percent_decoded(std::string_view text, bool plus_is_blank) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 &&
-        digit(text[i + 2]) >= 0) {
-      out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
-      i += 2;
-    } else {
-      out += text[i] == '+' && plus_is_blank ? ' ' : text[i];
-    }
-  }
-  return out;
-}
 
 Body read_body(std::string_view sample, bool whole) {
   Body out;

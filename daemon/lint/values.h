@@ -32,7 +32,4 @@ std::vector<Value> values_of_request(const RpcRecord& rpc);
 // True if the text is long and rare enough to show that it was passed on when it is seen twice.
 bool is_telling(std::string_view text);
 
-// "%20" -> " "; a '%' without two hexadecimal digits stays.
-std::string percent_decoded(std::string_view text, bool plus_is_blank);
-
 }  // namespace filibuster::lint

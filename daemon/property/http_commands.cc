@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "daemon/property/history.h"
+#include "daemon/property/json_pointer.h"
 
 namespace filibuster::property {
 namespace {
@@ -54,14 +55,7 @@ std::string quoted(int status, const std::string& body) {
 // RFC 6901. nullptr: there is nothing. (The library's own throws where a number is too large to be the place of an element.)
 const Json* at_pointer(const Json& json, std::string_view pointer) {
   const Json* at = &json;
-  while (!pointer.empty()) {
-    const size_t end = std::min(pointer.find('/', 1), pointer.size());
-    std::string name;
-    for (size_t i = 1; i < end; ++i) {
-      const bool is_escape = pointer[i] == '~' && i + 1 < end;
-      name += is_escape ? (pointer[++i] == '0' ? '~' : '/') : pointer[i];
-    }
-    pointer.remove_prefix(end);
+  for (const std::string& name : pointer_names(pointer)) {
     if (at->is_object()) {
       const auto found = at->find(name);
       if (found == at->end()) return nullptr;

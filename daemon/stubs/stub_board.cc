@@ -68,7 +68,12 @@ void StubBoard::read_grpc(Stub* stub, std::vector<std::string>* problems) const 
   }
 }
 
+void StubBoard::add_fake(const std::string& service, std::unique_ptr<Fake> fake) {
+  fakes_[service] = std::move(fake);
+}
+
 void StubBoard::begin() {
+  for (const auto& [service, fake] : fakes_) fake->begin();
   const std::lock_guard lock(mutex_);
   answered_.clear();
   calls_.clear();
@@ -84,7 +89,6 @@ Reply StubBoard::reply(Call call) {
   } else if (call.kind == Kind::kHttp) {
     call.arguments = arguments_of(call.body);
   }
-  call.body.clear();
   static const std::vector<Stub> kNone;
   std::shared_ptr<const StubsByService> all;  // stays while other stubs take their place
   {
@@ -95,7 +99,12 @@ Reply StubBoard::reply(Call call) {
   const std::vector<Stub>& stubs = found == all->end() ? kNone : found->second;
   const Choice choice = choose(stubs, call);
   Reply reply;
-  if (!choice.chosen) {
+  const auto fake = fakes_.find(call.service);
+  if (!choice.chosen && choice.equal.empty() && fake != fakes_.end()) {
+    auto answer = fake->second->answer(call);
+    if (answer) reply.answer = std::move(answer).value();
+    if (!answer) reply.problem = answer.error().message;
+  } else if (!choice.chosen) {
     reply.problem = why_none(stubs, choice, call);
   } else {
     const Stub& stub = stubs[*choice.chosen];
@@ -112,6 +121,7 @@ Reply StubBoard::reply(Call call) {
       }
     }
   }
+  call.body.clear();
   note({std::move(call), choice.chosen, reply.problem});
   return reply;
 }

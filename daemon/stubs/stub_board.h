@@ -17,6 +17,7 @@
 
 #include "core/result.h"
 #include "daemon/descriptors/descriptor_set.h"
+#include "daemon/stubs/fake.h"
 #include "daemon/stubs/stub.h"
 
 namespace filibuster::stubs {
@@ -29,8 +30,8 @@ struct Reply {
 
 struct CallNote {
   Call call;                   // without its body
-  std::optional<size_t> stub;  // of its service's; nullopt: none answered it
-  std::string problem;         // why none did
+  std::optional<size_t> stub;  // of its service's that answered it; nullopt: a fake did, or nobody
+  std::string problem;         // why nobody did
 };
 
 class StubBoard {
@@ -38,6 +39,9 @@ class StubBoard {
   // `descriptors`: of the gRPC methods; null: there are none.
   StubBoard(std::map<std::string, std::vector<Stub>> stubs,
             std::shared_ptr<const DescriptorSet> descriptors);
+
+  // Answers the calls of a service that no stub answers. To be called before there are calls.
+  void add_fake(const std::string& service, std::unique_ptr<Fake> fake);
 
   // What is wrong with the stubs of gRPC methods, a sentence each that names the stub: an answer that its method cannot give,
   // or a method that the descriptors do not have.
@@ -47,7 +51,7 @@ class StubBoard {
   std::vector<std::string> replace(std::map<std::string, std::vector<Stub>> stubs);
 
   void begin();
-  Reply reply(Call call);
+  Reply reply(Call call);  // from one thread
   // A client of the service came, and no call of it could be read: why.
   void refuse(const std::string& service, const std::string& problem);
   std::vector<CallNote> calls() const;  // the last kMostCalls
@@ -63,7 +67,8 @@ class StubBoard {
 
   const std::shared_ptr<const DescriptorSet> descriptors_;
   std::vector<std::string> problems_;
-  mutable std::mutex mutex_;  // guards all below
+  std::map<std::string, std::unique_ptr<Fake>> fakes_;  // by service
+  mutable std::mutex mutex_;                            // guards all below
   std::shared_ptr<const StubsByService> stubs_;
   std::map<const Stub*, size_t> answered_;  // how often, since begin()
   std::deque<CallNote> calls_;
