@@ -155,7 +155,7 @@ Result<void> Services::wait_for_others() {
 
 Result<void> Services::start_all() {
   // The others may call them while they start.
-  auto without_process = VirtualServices::start(config_, lane_, descriptors_);
+  auto without_process = VirtualServices::start(config_, lane_, descriptors_, answerer_.get());
   if (!without_process) return without_process.error();
   virtual_ = std::move(without_process).value();
   if (auto others = wait_for_others(); !others) return others;

@@ -68,6 +68,8 @@ class Services {
   // Why calls of this execution got no answer of a stub, each reason once.
   std::vector<std::string> unanswered_by_stubs() const;
 
+  // Who answers for those without a process, in the place of their stubs. To be called before they start.
+  void answer_by(std::shared_ptr<stubs::Answerer> answerer) { answerer_ = std::move(answerer); }
   // Those without a process; null: there are none.
   VirtualServices* virtual_services() const { return virtual_.get(); }
 
@@ -128,7 +130,8 @@ class Services {
   coverage::Collector* coverage_;
   AttachPlace place_;
   std::shared_ptr<const DescriptorSet> descriptors_;
-  std::unique_ptr<VirtualServices> virtual_;  // null: there are none, or they do not serve
+  std::shared_ptr<stubs::Answerer> answerer_;  // null: stubs answer
+  std::unique_ptr<VirtualServices> virtual_;   // null: there are none, or they do not serve
   std::vector<Running> services_;
   uint32_t started_ahead_ = 0;
 };

@@ -76,8 +76,8 @@ Result<void> certify(const Config& config, SessionLane* lane) {
 }
 
 Result<std::unique_ptr<VirtualServices>> VirtualServices::start(
-    const Config& config, const SessionLane& lane,
-    std::shared_ptr<const DescriptorSet> descriptors) {
+    const Config& config, const SessionLane& lane, std::shared_ptr<const DescriptorSet> descriptors,
+    stubs::Answerer* answerer) {
   std::map<std::string, std::vector<stubs::Stub>> of_services;
   std::vector<stubs::StubListener> listeners;
   for (const ServiceConfig& service : config.services) {
@@ -106,7 +106,8 @@ Result<std::unique_ptr<VirtualServices>> VirtualServices::start(
     if (!fake) return Error{"service '" + service.name + "': " + fake.error().message};
     out->board_.add_fake(service.name, std::move(fake).value());
   }
-  auto server = stubs::StubServer::start(&out->board_, std::move(listeners));
+  auto server =
+      stubs::StubServer::start(answerer != nullptr ? answerer : &out->board_, std::move(listeners));
   if (!server)
     return with_remedy(server.error().message,
                        "end what listens there, or give the service no fixed port");

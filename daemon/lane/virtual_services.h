@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/process/session_lane.h"
+#include "daemon/stubs/stub_board.h"
 #include "daemon/stubs/stub_server.h"
 
 namespace filibuster {
@@ -21,11 +22,11 @@ Result<void> certify(const Config& config, SessionLane* lane);
 
 class VirtualServices {
  public:
-  // null: the configuration has none. `descriptors`: of gRPC methods; null: there are none. Error: what is wrong with a stub, or a
-  // port that is taken.
+  // null: the configuration has none. `descriptors`: of gRPC methods; null: there are none. `answerer`: answers in the place
+  // of stubs, and outlives this; null: stubs answer. Error: what is wrong with a stub, or a port that is taken.
   static Result<std::unique_ptr<VirtualServices>> start(
       const Config& config, const SessionLane& lane,
-      std::shared_ptr<const DescriptorSet> descriptors);
+      std::shared_ptr<const DescriptorSet> descriptors, stubs::Answerer* answerer);
 
   // An execution begins: sequences of answers begin anew.
   void begin() { board_.begin(); }

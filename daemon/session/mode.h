@@ -51,6 +51,8 @@ class Mode {
   virtual const char* meaning_of_moved_port() const;
   // Which automatic ports are kept for the next session; nullopt: none.
   virtual std::optional<LanePorts::Keep> keeps_ports() const { return LanePorts::Keep::kNewNames; }
+  // The services of the lane are about to start. Error: the session ends.
+  virtual Result<void> before_services(Lane*) { return {}; }
   virtual Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) = 0;
   // Where tests may take turns (turns.h), in the place of explore(). Null: each is explored to its end before the next one.
   virtual std::unique_ptr<Explorer> explorer(SessionContext*, Lane*, const TestConfig&);

@@ -244,7 +244,8 @@ Result<void> Session::work(SessionReport* report) {
   auto collector = make_collector(lane->place());
   if (!collector) return collector.error();
   lane->add_services(collector->get());
-  Result<void> result = lane->start_services();
+  Result<void> result = mode_->before_services(lane.get());
+  if (result.ok()) result = lane->start_services();
   if (result.ok()) {
     note_attached(lane->services().attached(), report);
     if (const auto which = mode_->keeps_ports()) lane->keep_ports(*which);

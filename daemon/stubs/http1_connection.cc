@@ -98,9 +98,11 @@ class Http1Connection final : public StubConnection {
   }
   int on_field(const char* at, size_t size) { return add(&name_, at, size); }
   int on_field_end() {
-    if (equal_ignoring_case(name_, kHeaderName)) call_.field = value_;
+    const bool is_ours = equal_ignoring_case(name_, kHeaderName);
+    if (is_ours) call_.field = value_;
     if (equal_ignoring_case(name_, "expect") && equal_ignoring_case(value_, "100-continue"))
       expects_ = true;
+    if (!is_ours) call_.headers.emplace_back(name_, value_);
     name_.clear();
     value_.clear();
     return HPE_OK;

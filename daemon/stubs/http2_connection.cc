@@ -111,6 +111,7 @@ class Http2Connection final : public StubConnection {
     if (key == ":path") stream.call.path = text;
     if (key == "content-type") stream.is_grpc = grpc::is_grpc(text);
     if (key == kHeaderName) stream.call.field = text;
+    if (key != kHeaderName && !key.starts_with(':')) stream.call.headers.emplace_back(key, text);
     return 0;
   }
 

@@ -92,10 +92,13 @@ class RedisConnection final : public StubConnection, resp::CommandHandler {
   }
 
   void reply(uint64_t number, const Reply& reply) override {
-    in_order_.put(number,
-                  reply.problem.empty() ? encoded(reply.answer.message)
-                                        : line('-', "ERR filibuster: " + reply.problem),
-                  &output_);
+    std::string bytes = reply.resp;
+    if (!reply.problem.empty()) {
+      bytes = line('-', "ERR filibuster: " + reply.problem);
+    } else if (bytes.empty()) {
+      bytes = encoded(reply.answer.message);
+    }
+    in_order_.put(number, std::move(bytes), &output_);
   }
 
   bool finished() const override { return last_ && in_order_.next() > *last_; }

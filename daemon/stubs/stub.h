@@ -59,6 +59,10 @@ struct Call {
       arguments;        // as in Stub::whole; a text where it is not JSON, null where there are none
   std::string problem;  // why `arguments` could not be read, else ""
   std::string field;    // the value of our request field; "": it carried none
+  std::vector<std::pair<std::string, std::string>>
+      headers;               // of HTTP, without that field, as they came
+  uint16_t client_port = 0;  // of the client's end of the connection
+  uint64_t number = 0;       // on its connection: the how many-th from 0; of HTTP/2 the stream
 };
 
 // "GET /users/7", "shop.CartService/GetCart", "GET user:7"

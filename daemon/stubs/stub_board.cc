@@ -122,6 +122,7 @@ Reply StubBoard::reply(Call call) {
     }
   }
   call.body.clear();
+  call.headers.clear();
   note({std::move(call), choice.chosen, reply.problem});
   return reply;
 }

@@ -17,24 +17,18 @@
 
 #include "core/result.h"
 #include "daemon/descriptors/descriptor_set.h"
+#include "daemon/stubs/answerer.h"
 #include "daemon/stubs/fake.h"
-#include "daemon/stubs/stub.h"
 
 namespace filibuster::stubs {
 
-struct Reply {
-  Answer answer;
-  std::string grpc_message;  // the serialized answer of a gRPC call
-  std::string problem;  // no stub answers: the call gets an error of its protocol with this text
-};
-
 struct CallNote {
-  Call call;                   // without its body
+  Call call;                   // without its body and its header fields
   std::optional<size_t> stub;  // of its service's that answered it; nullopt: a fake did, or nobody
   std::string problem;         // why nobody did
 };
 
-class StubBoard {
+class StubBoard final : public Answerer {
  public:
   // `descriptors`: of the gRPC methods; null: there are none.
   StubBoard(std::map<std::string, std::vector<Stub>> stubs,
@@ -51,9 +45,8 @@ class StubBoard {
   std::vector<std::string> replace(std::map<std::string, std::vector<Stub>> stubs);
 
   void begin();
-  Reply reply(Call call);  // from one thread
-  // A client of the service came, and no call of it could be read: why.
-  void refuse(const std::string& service, const std::string& problem);
+  Reply reply(Call call) override;
+  void refuse(const std::string& service, const std::string& problem) override;
   std::vector<CallNote> calls() const;  // the last kMostCalls
 
   static constexpr size_t kMostCalls = 1 << 17;

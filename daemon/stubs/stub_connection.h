@@ -1,6 +1,6 @@
 // One connection of a client to a dependency without a process: bytes in, calls out, replies in, bytes out. No I/O, no clock.
 //
-// The server gives what came to feed(), hands each call of take_calls() to the board, and comes back with reply() when its delay
+// The server gives what came to feed(), hands each call of take_calls() to who answers, and comes back with reply() when its delay
 // is over, in any order. Replies of HTTP/1 and Redis leave in the order of their requests.
 #pragma once
 
@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/stubs/answerer.h"
 #include "daemon/stubs/certificate.h"
-#include "daemon/stubs/stub_board.h"
 
 namespace filibuster::stubs {
 
@@ -31,6 +31,7 @@ class StubConnection {
   // False: what came is not the protocol, or too much, or its end. Nothing more is fed, and the connection is closed when all calls
   // have their replies and take_output() is sent.
   virtual bool feed(std::string_view bytes) = 0;
+  // Precondition: the reply is an answer, or a problem.
   virtual void reply(uint64_t number, const Reply& reply) = 0;
   // True: nothing more is answered, and the connection is closed when take_output() is sent.
   virtual bool finished() const = 0;

@@ -26,7 +26,7 @@ constexpr int kEvents = 64;
 
 class Server final : public StubServer {
  public:
-  explicit Server(StubBoard* board) : board_(board) {}
+  explicit Server(Answerer* answerer) : answerer_(answerer) {}
   ~Server() override {
     if (!thread_.joinable()) return;
     const uint64_t one = 1;
@@ -54,10 +54,12 @@ class Server final : public StubServer {
   struct Client {
     UniqueFd socket;
     const StubListener* listener = nullptr;      // of its door
+    uint16_t port = 0;                           // the client's
     std::unique_ptr<StubConnection> connection;  // null until its first bytes
     std::string unsent;
     size_t delayed = 0;  // replies that are not due yet
     bool closing = false, paused = false;
+    bool silent = false;  // a call never gets its reply
     uint32_t events = EPOLLIN;
   };
   struct Door {
@@ -134,16 +136,32 @@ class Server final : public StubServer {
     const auto found = doors_.find(door);
     if (found == doors_.end()) return;
     while (true) {
-      UniqueFd socket(::accept4(door, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      sockaddr_storage from{};
+      socklen_t from_size = sizeof from;
+      UniqueFd socket(::accept4(door, reinterpret_cast<sockaddr*>(&from), &from_size,
+                                SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!socket.valid()) return;
       const int on = 1;
       ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       Client client;
       client.listener = &found->second.listener;
+      client.port = port_of(from);
       watch(socket.get(), EPOLLIN, EPOLL_CTL_ADD, next_client_);
       client.socket = std::move(socket);
       clients_.emplace(next_client_++, std::move(client));
     }
+  }
+
+  static uint16_t port_of(const sockaddr_storage& address) {
+    return ntohs(address.ss_family == AF_INET
+                     ? reinterpret_cast<const sockaddr_in&>(address).sin_port
+                     : reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+  }
+
+  // What is closed next ends with a reset.
+  static void reset(int socket) {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
 
   // By the first byte: a handshake's record (RFC 8446 §5.1), with which no other protocol here begins.
@@ -154,9 +172,10 @@ class Server final : public StubServer {
     if (first != kHandshake) return plain;
     if (listener.certificate != nullptr)
       return make_tls_connection(listener.certificate, std::move(plain));
-    board_->refuse(listener.service,
-                   "a client of '" + listener.service +
-                       "' speaks TLS, which its stubs do not: \"tls\": true in its row serves it");
+    answerer_->refuse(
+        listener.service,
+        "a client of '" + listener.service +
+            "' speaks TLS, which its stubs do not: \"tls\": true in its row serves it");
     return nullptr;
   }
 
@@ -178,16 +197,22 @@ class Server final : public StubServer {
     if (size < 0) return errno == EAGAIN || errno == EINTR;
     if (size == 0) {  // it waits for what it has asked for, or it is gone
       client->closing = true;
-      return client->connection != nullptr;
+      return client->connection != nullptr && !client->silent;
     }
     if (client->connection == nullptr)
       client->connection = connection_of(*client->listener, bytes[0]);
     if (client->connection == nullptr) return false;
     const bool good = client->connection->feed({bytes, static_cast<size_t>(size)});
     for (OpenCall& call : client->connection->take_calls()) {
-      Reply reply = board_->reply(std::move(call.call));
+      call.call.client_port = client->port;
+      call.call.number = call.number;
+      Reply reply = answerer_->reply(std::move(call.call));
       const milliseconds delay = reply.answer.delay;
-      if (delay.count() > 0 && reply.problem.empty()) {
+      if (reply.end == End::kReset) reset(client->socket.get());
+      if (reply.end == End::kReset || reply.end == End::kClosed) return false;
+      if (reply.end == End::kSilence) {
+        client->silent = true;
+      } else if (delay.count() > 0 && reply.problem.empty()) {
         delayed_.emplace(Clock::now() + delay, Delayed{number, call.number, std::move(reply)});
         ++client->delayed;
       } else {
@@ -224,7 +249,8 @@ class Server final : public StubServer {
     }
     client->unsent.erase(0, sent);
     const bool finished = client->connection != nullptr && client->connection->finished();
-    if (client->unsent.empty() && (finished || (client->closing && client->delayed == 0)))
+    if (client->unsent.empty() &&
+        (finished || (client->closing && client->delayed == 0 && !client->silent)))
       return false;
     client->paused = client->unsent.size() > kMostUnsent;
     const uint32_t events = (client->paused || client->closing ? 0u : EPOLLIN) |
@@ -236,7 +262,7 @@ class Server final : public StubServer {
 
   static constexpr uint64_t kFirstClient = uint64_t{1} << 32;  // below it: descriptors
 
-  StubBoard* const board_;
+  Answerer* const answerer_;
   UniqueFd epoll_, wake_;
   std::map<int, Door> doors_;
   std::map<uint64_t, Client> clients_;
@@ -247,9 +273,9 @@ class Server final : public StubServer {
 
 }  // namespace
 
-Result<std::unique_ptr<StubServer>> StubServer::start(StubBoard* board,
+Result<std::unique_ptr<StubServer>> StubServer::start(Answerer* answerer,
                                                       std::vector<StubListener> listeners) {
-  auto server = std::make_unique<Server>(board);
+  auto server = std::make_unique<Server>(answerer);
   if (auto up = server->listen(listeners); !up) return up.error();
   return std::unique_ptr<StubServer>(std::move(server));
 }

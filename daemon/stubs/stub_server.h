@@ -1,4 +1,4 @@
-// Listens on loopback in the place of services without a process, and answers from a board. One thread serves all services
+// Listens on loopback in the place of services without a process, and answers as an Answerer says. One thread serves all services
 // of a lane: an answer is made from what is in memory, and a delay blocks nobody.
 //
 //   auto server = StubServer::start(&board, {{"users", Protocol::kHttp, {21034}}});
@@ -13,8 +13,8 @@
 
 #include "core/result.h"
 #include "core/rpc/protocol.h"
+#include "daemon/stubs/answerer.h"
 #include "daemon/stubs/certificate.h"
-#include "daemon/stubs/stub_board.h"
 
 namespace filibuster::stubs {
 
@@ -29,8 +29,8 @@ struct StubListener {
 class StubServer {
  public:
   virtual ~StubServer() = default;
-  // Listens at 127.0.0.1, and at ::1 where the machine has it. `board` outlives the server. Error: a port is taken.
-  static Result<std::unique_ptr<StubServer>> start(StubBoard* board,
+  // Listens at 127.0.0.1, and at ::1 where the machine has it. `answerer` outlives the server. Error: a port is taken.
+  static Result<std::unique_ptr<StubServer>> start(Answerer* answerer,
                                                    std::vector<StubListener> listeners);
 };
 
