@@ -108,9 +108,12 @@ std::string history_text(const HistoryResults& results) {
   const History& history = *results.history;
   std::set<std::string> processes;
   for (const Call& call : history.calls) processes.insert(call.process);
+  const size_t left_out = results.checked.left_out;
   const std::string of_what =
       " (" + counted(history.calls.size(), "call") + " of " + std::to_string(processes.size()) +
-      (processes.size() == 1 ? " process" : " processes") + ", " + results.model + ")";
+      (processes.size() == 1 ? " process" : " processes") + ", " + results.model +
+      (left_out > 0 ? "; left out: " + std::to_string(left_out) + " that changed nothing" : "") +
+      ")";
   std::string out = results.file + ": ";
   if (results.in_one_pass) {
     if (results.problems.empty()) return out + "no problem" + of_what + "\n";
