@@ -4,6 +4,7 @@
 #include "core/index/execution_index.h"
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
+#include "daemon/observe/rule_use.h"
 #include "daemon/verbs/property/tester.h"
 
 namespace filibuster {
@@ -27,6 +28,11 @@ PropertyTester::Method PropertyTester::method_of(const RpcRecord& rpc) {
 }
 
 void PropertyTester::look_at_calls(const ExecutionRecord& record) {
+  // A name that is not configured may be that of a service which was seen, or of one of gRPC: calls say which names are wrong.
+  if (looks_.empty() && !test_.property->faults) {
+    for (std::string& each : RuleUse(session_.config).unknown_services(record))
+      out_->notes.push_back(std::move(each));
+  }
   std::map<Method, std::map<std::string, RpcRecord>>& calls = looks_.emplace_back();
   for (const RpcRecord& rpc : record.rpcs) {
     if (rpc.caller == kTestService) continue;
