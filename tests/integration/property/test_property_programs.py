@@ -110,6 +110,8 @@ def small(project, *, answer="'ok'", get="return urllib.request.urlopen(os.envir
     ({"client": "import sys; sys.exit('no client today')"}, "it ended before it answered (exit status 1)\nno client today"),
     ({"client": "print('hello', flush=True); input()"}, "with 'hello'; expected a JSON object in one line"),
     ({"model": "print('hello', flush=True); input()"}, "with 'hello'; expected a JSON object in one line"),
+    ({"model": MODEL.format(answer="'ok'").replace('"get")', '"get", {"itn": [0, 9]})')},
+     "the command 'get': '{\"itn\":[0,9]}': there is no generator 'itn'; did you mean 'int'?"),
     ({"reset": "raise RuntimeError('no reset today')"}, "no reset today"),
     ({"get": "return 'ok' if C.resets < 2 else 'worn out'", "reset": "C.resets += 1"}, "the application is not reset between programs"),
 ])

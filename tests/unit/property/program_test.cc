@@ -133,6 +133,24 @@ TEST(Values, AreThoseOfTheirGenerators) {
   EXPECT_EQ(make(R"({"text": 3})"), "error");
 }
 
+TEST(Values, AnObjectThatLooksLikeAMisspeltGeneratorIsNoConstant) {
+  Random random(5);
+  const auto make = [&](const char* text) {
+    const auto value = generate_value(Json::parse(text), {}, &random);
+    return value ? value.value()->dump() : value.error().message;
+  };
+  EXPECT_EQ(make(R"({"itn": [0, 9]})"),
+            R"('{"itn":[0,9]}': there is no generator 'itn'; did you mean 'int'? )"
+            R"(A constant is written {"value": {"itn":[0,9]}})");
+  EXPECT_EQ(make(R"({"object": {"a": {"oneof": [1]}}})").find("'oneof'; did you mean 'one_of'?"),
+            std::string("'{\"oneof\":[1]}': there is no generator ").size());
+  for (const char* constant : {R"({"name":"x"})", R"({"id":7})", R"({"result":3})",
+                               R"({"a":1,"itn":[0,9]})", R"({})", R"({"key":"a"})"})
+    EXPECT_EQ(make(constant), constant);
+  EXPECT_EQ(make(R"({"value": {"itn": [0, 9]}})"), R"({"itn":[0,9]})");
+  EXPECT_EQ(make(R"({"one_of": [{"itn": 1}]})"), R"({"itn":1})");
+}
+
 TEST(Values, GetSmallerWithinTheirGenerator) {
   const auto smaller = [](const char* value, const char* generator) {
     return Json(smaller_values(Json::parse(value), Json::parse(generator))).dump();
