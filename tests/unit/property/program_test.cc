@@ -202,6 +202,39 @@ TEST(Shrinking, LeavesTheFaultAndTheWriteThatFail) {
   EXPECT_GT(failing, 20);
 }
 
+TEST(Shrinking, DeletesAFaultTogetherWithTheCommandThatGotIt) {
+  Store model;
+  // Each read gets the fault before it, and without one it does something that hides the failure, as a fault that no read gets does.
+  const FailsAlike fails = [](const Program& program) -> Result<std::optional<bool>> {
+    int waiting = 0, writes = 0;
+    for (const Item& item : program.items) {
+      waiting += item.is_fault() ? 1 : item.f == "read" ? -1 : 0;
+      writes += !item.is_fault() && item.f == "write" ? 1 : 0;
+      if (waiting < 0) return std::optional(false);
+    }
+    return std::optional(waiting == 0 && writes > 0);
+  };
+  Item fault, write, read;
+  fault.fault = 0;
+  write.f = "write";
+  read.f = "read";
+  read.value = {{"result", 0}};
+  read.number = 1;
+  Item later = read;
+  later.number = 2;
+  for (const std::vector<Item>& items :
+       {std::vector<Item>{write, fault, read}, std::vector<Item>{fault, write, read},
+        std::vector<Item>{fault, fault, write, read, later},
+        std::vector<Item>{write, fault, read, fault, later}}) {
+    ASSERT_TRUE(*fails({items}).value());
+    const auto shrunk = shrink({items}, &model, fails);
+    ASSERT_TRUE(shrunk);
+    ASSERT_EQ(shrunk->program.items.size(), 1u);
+    EXPECT_EQ(shrunk->program.items[0].f, "write");
+    EXPECT_TRUE(shrunk->finished);
+  }
+}
+
 TEST(Shrinking, StopsWhereItIsTold) {
   Store model;
   const FailsAlike stop = [](const Program&) -> Result<std::optional<bool>> {
