@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/text/shortened.h"
+
 namespace filibuster::property {
 namespace {
 
@@ -25,11 +27,7 @@ std::string counted(size_t number, const std::string& what) {
 }
 
 std::string short_text(const nlohmann::json& state) {
-  std::string out = json_text(state);
-  if (out.size() <= kShownState) return out;
-  size_t size = kShownState;
-  while (size > 0 && (out[size] & 0xc0) == 0x80) --size;  // not within a character
-  return out.substr(0, size) + " ...";
+  return shortened(json_text(state), kShownState);
 }
 
 Ordered order_json(const Order& order) {

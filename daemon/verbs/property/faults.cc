@@ -147,8 +147,10 @@ std::vector<std::string> PropertyTester::invented_in(const Program& program) con
                  fault.fault.code == grpc::Code::kDeadlineExceeded))
       continue;
     const auto code = grpc ? static_cast<uint32_t>(fault.fault.code) : fault.fault.status;
-    if (!seen_answers_.contains(answer_key(fault.edge.service, grpc, code)))
-      out.push_back(to_text(fault.fault) + " of " + fault.edge.service);
+    std::string answer = to_text(fault.fault) + " of " + fault.edge.service;
+    if (!seen_answers_.contains(answer_key(fault.edge.service, grpc, code)) &&
+        std::find(out.begin(), out.end(), answer) == out.end())
+      out.push_back(std::move(answer));
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/text/shortened.h"
 #include "daemon/base/descriptors.h"
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
@@ -102,7 +103,8 @@ Result<void> PropertyTester::look_without_faults() {
     if (i == 1)
       return Error{
           "the application is not reset between programs: the same program passes at first, and then " +
-          executed->violation->text + ". Its reset is the command 'reset' of the client"};
+          shortened(executed->violation->text, kShownReason) +
+          ". Its reset is the command 'reset' of the client"};
     return report(0, program.value(), executed.value());
   }
   learn_faults();
@@ -114,7 +116,7 @@ void PropertyTester::note_failures(const ExecutedProgram& program) {
   for (const ExecutedItem& item : program.items) {
     if (item.outcome != "fail" && item.outcome != "info") continue;
     const std::string note = "without any fault, '" + item.item.f + "' was answered " +
-                             item.outcome + ": " + item.reason.substr(0, kShownReason);
+                             item.outcome + ": " + shortened(item.reason, kShownReason);
     const auto same = [&](const std::string& each) {
       return each.starts_with("without any fault, '" + item.item.f + "' ");
     };

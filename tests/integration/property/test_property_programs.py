@@ -120,6 +120,18 @@ def test_what_is_wrong_with_a_program_is_said_and_no_verdict(project, how, expec
     assert outcome.exit_code == 3 and expected in outcome.errors + outcome.output, outcome
 
 
+def test_an_answer_that_is_a_whole_page_is_cut_where_it_is_printed_and_not_where_it_is_stored(project):
+    outcome = small(project, get="return '\u00e9' * 5000")
+    (finding,) = result(outcome)["findings"]
+    assert outcome.exit_code == 1 and finding["shrunk"]["items"][0]["answered"] == "\u00e9" * 5000, outcome
+    assert finding["text"].endswith(', and the model says "ok"') and len(finding["text"]) > 5000, outcome
+    counterexample = json.loads((outcome.root / "counterexamples/1.json").read_text())
+    assert counterexample["detail"] == finding["text"], outcome
+    # Two bytes each, and the quotes.
+    assert "1. get \u2192 \"" + "\u00e9" * 149 + "\u2026 (10002 bytes)\n" in outcome.output, outcome
+    assert len(outcome.output) < 2000 and 'the model says "ok"\n' in outcome.output, outcome
+
+
 def test_an_answer_that_the_model_does_not_have_is_a_violation_without_any_fault(project):
     outcome = small(project, answer="'other'")
     (finding,) = result(outcome)["findings"]
