@@ -97,6 +97,8 @@ ProgressEvent parse_event(const Json& event) {
   out.planned = count_of(event, "planned");
   out.rpcs = count_of(event, "rpcs");
   out.findings = count_of(event, "findings");
+  out.items = count_of(event, "items");
+  out.tried = count_of(event, "tried");
   out.pid = static_cast<int64_t>(count_of(event, "pid"));
   out.seconds = number_of(event, "seconds", 0);
   out.rate = number_of(event, "rate", 0);
@@ -135,9 +137,9 @@ std::string progress_line(const ProgressEvent& event, uint64_t findings, size_t 
   std::vector<Part> parts;
   // Where all executions are planned before, how many of them are over says how far it is.
   const uint64_t all = event.planned > 0 ? event.planned : event.executed;
-  const std::string executions = std::to_string(event.executed) +
-                                 (event.planned > 0 ? " of " + std::to_string(all) : "") +
-                                 (all == 1 ? " execution" : " executions");
+  const std::string executions =
+      std::to_string(event.executed) + (event.planned > 0 ? " of " + std::to_string(all) : "") +
+      (event.type == "program" ? " program" : " execution") + (all == 1 ? "" : "s");
   if (event.places > 0)
     parts.push_back({std::to_string(event.places_tried) + " of " + std::to_string(event.places) +
                          (event.places == 1 ? " place" : " places"),
@@ -145,6 +147,11 @@ std::string progress_line(const ProgressEvent& event, uint64_t findings, size_t 
   parts.push_back({executions, 4});
   if (event.places == 0 && event.planned == 0)
     parts.push_back({std::to_string(event.open) + " open", 6});
+  if (event.items > 0)
+    parts.push_back({"shrinking (" + std::to_string(event.items) +
+                         (event.items == 1 ? " item, " : " items, ") + std::to_string(event.tried) +
+                         " tried)",
+                     5});
   if (event.rate > 0)
     parts.push_back({printed(event.rate < 10 ? "%.1f" : "%.0f", event.rate) + "/s", 1});
   if (findings > 0)
@@ -209,6 +216,8 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
     return lasting(reference_line(event));
   }
   if (event.type == "execution") return execution(event, now);
+  if (event.type == "program")
+    return options_.terminal ? Output{transient(progress_line(event, 0, room())), ""} : Output{};
   if (event.type == "finding") {
     const bool known = event.first != 0 && event.first != event.number;
     if (!known) ++findings_;

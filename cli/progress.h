@@ -19,7 +19,7 @@ struct ProgressEvent {
       counterexample, short_name, left_out;
   std::vector<std::string> faults;
   uint64_t number = 0, first = 0, executed = 0, scheduled = 0, open = 0, places = 0,
-           places_tried = 0, planned = 0, rpcs = 0, findings = 0;
+           places_tried = 0, planned = 0, rpcs = 0, findings = 0, items = 0, tried = 0;
   int64_t pid = 0;
   double seconds = 0, rate = 0, eta_seconds = -1, time_left = -1;  // < 0: not known
   bool resumed = false, watching = false, passed = true;
@@ -71,7 +71,7 @@ class ProgressView {
 // The summary for a terminal: its lines broken at blanks, and with `color` the headlines of tests and findings in other
 // types. 0 columns: any number.
 std::string on_terminal(const std::string& summary, size_t columns, bool color);
-// "shop: 7 of 9 places, 24 executions, 1.7/s, 2 findings, 1 min 12 s left". Where that has more columns (0: any number), parts
+// "shop: 7 of 9 places, 24 executions, 1.7/s, 2 findings, 1 min 12 s left", "jobs: 12 of 100 programs, shrinking (3 items, 7 tried)". Where that has more columns (0: any number), parts
 // are left out: the rate first, the places last.
 std::string progress_line(const ProgressEvent& event, uint64_t findings, size_t columns);
 // 0.042 -> "0.04 s", 75 -> "1 min 15 s", 4000 -> "1 h 6 min"

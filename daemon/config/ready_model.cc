@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/text/nearest.h"
+#include "daemon/config/generator_names.h"
 #include "daemon/config/ready_kinds.h"
 #include "daemon/config/sections.h"
 
@@ -87,7 +88,14 @@ bool check_generator(Reader& reader, const SourceNode& node, std::optional<Kind>
   }
   if (what.key == "result_of")
     return wrong("values that do not depend on answers: this model has no use for them");
-  return is_wanted(what.key == "value" ? what.kind : node.kind);
+  if (what.key == "value") return is_wanted(what.kind);
+  if (const std::string_view near = nearest(what.key, kGeneratorNames); !near.empty()) {
+    reader.error(what.key_offset, "'values': there is no generator '" + what.key +
+                                      "'; did you mean '" + std::string(near) +
+                                      "'? A constant is written {\"value\": ...}");
+    return true;
+  }
+  return is_wanted(node.kind);
 }
 
 void read_keys_of_store(Reader& reader, const SourceNode& node, ModelDraft* draft) {

@@ -6,6 +6,8 @@
 #include <set>
 #include <span>
 
+#include "core/text/nearest.h"
+#include "daemon/config/generator_names.h"
 #include "daemon/property/history.h"
 
 namespace filibuster::property {
@@ -31,6 +33,18 @@ Error unknown_generator(const Json& generator) {
       "'" + json_text(generator) +
       "': expected {\"int\": [LEAST, MOST]}, {\"text\": {\"max\": N}}, {\"one_of\": [...]}, "
       "{\"array\": [...]}, {\"object\": {...}}, {\"result_of\": COMMAND} or {\"value\": VALUE}"};
+}
+
+// An object that looks like a misspelt generator, and would be taken for a constant.
+Result<Value> make_constant(const Json& object) {
+  const std::string& name = object.begin().key();
+  // A state may have symbols of answers in it, and a value may be one.
+  const bool is_symbol = !results_in(object).empty();
+  const std::string_view near = is_symbol ? std::string_view() : nearest(name, kGeneratorNames);
+  if (near.empty()) return Value(object);
+  return Error{"'" + json_text(object) + "': there is no generator '" + name + "'; did you mean '" +
+               std::string(near) + "'? A constant is written {\"value\": " + json_text(object) +
+               "}"};
 }
 
 Result<Value> make(const Json& generator, const std::vector<Item>& made, Random* random, int depth);
@@ -84,7 +98,7 @@ Result<Value> make(const Json& generator, const std::vector<Item>& made, Random*
   }
   if (kind == "array" || kind == "object" || kind == "result_of")
     return unknown_generator(generator);
-  return Value(generator);
+  return make_constant(generator);
 }
 
 // Weights with which each name comes as often as another, in whichever ways it stands there.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/text/nearest.h"
 #include "daemon/property/edn.h"
 
 namespace filibuster::property {
@@ -74,7 +75,11 @@ class Pairs {
       return {};
     }
     const Json value = event.contains("value") ? event["value"] : Json();
-    if (type == "invoke") return invoke(process, text("f"), text("key"), value, line);
+    if (type == "invoke") {
+      auto begun = invoke(process, text("f"), text("key"), value, line);
+      if (begun) out_.calls.back().has_key = event.contains("key");
+      return begun;
+    }
     static const std::map<std::string, Outcome> kOutcomes = {
         {"ok", Outcome::kOk}, {"fail", Outcome::kFail}, {"info", Outcome::kInfo}};
     const auto outcome = kOutcomes.find(type);
@@ -193,6 +198,29 @@ Result<History> read_log(std::string_view text) {
   return pairs.take();
 }
 
+// Of a line of JSON. Those of the last row are what others write besides, and say nothing here.
+constexpr std::string_view kMembers[] = {
+    "process", "type",    "f",      "value",
+    "key",     "reached", "answer",  // as the documentation has them
+    "time",    "index",   "error"};
+
+// A value under a misspelt name would be none, and the history would mean something else.
+Result<void> check_members(const Json& event, int line) {
+  for (const auto& member : event.items()) {
+    if (std::find(std::begin(kMembers), std::end(kMembers), member.key()) != std::end(kMembers))
+      continue;
+    const std::string_view near = nearest(member.key(), kMembers);
+    std::string expected = near.empty() ? "expected" : "did you mean '" + std::string(near) + "'?";
+    for (size_t i = 0; near.empty() && i < std::size(kMembers); ++i)
+      expected += (i == 0                         ? " "
+                   : i + 1 == std::size(kMembers) ? " or "
+                                                  : ", ") +
+                  std::string(kMembers[i]);
+    return at_line(line, "an event has no member '" + member.key() + "'; " + expected);
+  }
+  return {};
+}
+
 Result<History> read_json_lines(std::string_view text) {
   Pairs pairs;
   int line = 0;
@@ -206,6 +234,9 @@ Result<History> read_json_lines(std::string_view text) {
                        "expected JSON that is at most " + std::to_string(kDeepestValue) + " deep");
       const Json event = Json::parse(row, nullptr, false);
       if (event.is_discarded()) return at_line(line, "expected JSON");
+      if (event.is_object()) {
+        if (auto known = check_members(event, line); !known) return known.error();
+      }
       if (auto added = pairs.add(event, line); !added) return added.error();
     }
     text.remove_prefix(std::min(size + 1, text.size()));
@@ -276,7 +307,7 @@ std::string history_lines(const History& history) {
   for (const Call& call : history.calls) {
     nlohmann::ordered_json event = {
         {"process", call.process}, {"type", "invoke"}, {"f", call.f}, {"value", call.asked}};
-    if (!call.key.empty()) event["key"] = call.key;
+    if (call.has_key) event["key"] = call.key;
     events.emplace_back(call.call, event);
     if (call.end == linear::kNever) continue;
     event["type"] = outcome_name(call.outcome);

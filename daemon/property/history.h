@@ -26,8 +26,9 @@ const char* outcome_name(Outcome outcome);
 struct Call {
   std::string process, f;
   nlohmann::json asked,
-      answered;     // the values of the invoke, and of what ended it; null where there is none
-  std::string key;  // of the object, as `key` of the invoke says; "": there is one object
+      answered;          // the values of the invoke, and of what ended it; null where there is none
+  std::string key;       // of the object, as `key` of the invoke says; "": there is one object
+  bool has_key = false;  // the invoke says it; it may be ""
   Outcome outcome = Outcome::kInfo;        // kInfo also where nothing ended it
   int64_t call = 0, end = linear::kNever;  // numbers of events
   int line = 0;                            // of the invoke

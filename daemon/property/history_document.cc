@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/text/shortened.h"
+
 namespace filibuster::property {
 namespace {
 
@@ -25,11 +27,7 @@ std::string counted(size_t number, const std::string& what) {
 }
 
 std::string short_text(const nlohmann::json& state) {
-  std::string out = json_text(state);
-  if (out.size() <= kShownState) return out;
-  size_t size = kShownState;
-  while (size > 0 && (out[size] & 0xc0) == 0x80) --size;  // not within a character
-  return out.substr(0, size) + " ...";
+  return shortened(json_text(state), kShownState);
 }
 
 Ordered order_json(const Order& order) {
@@ -108,9 +106,12 @@ std::string history_text(const HistoryResults& results) {
   const History& history = *results.history;
   std::set<std::string> processes;
   for (const Call& call : history.calls) processes.insert(call.process);
+  const size_t left_out = results.checked.left_out;
   const std::string of_what =
       " (" + counted(history.calls.size(), "call") + " of " + std::to_string(processes.size()) +
-      (processes.size() == 1 ? " process" : " processes") + ", " + results.model + ")";
+      (processes.size() == 1 ? " process" : " processes") + ", " + results.model +
+      (left_out > 0 ? "; left out: " + std::to_string(left_out) + " that changed nothing" : "") +
+      ")";
   std::string out = results.file + ": ";
   if (results.in_one_pass) {
     if (results.problems.empty()) return out + "no problem" + of_what + "\n";

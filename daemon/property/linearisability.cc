@@ -216,7 +216,9 @@ Result<CheckedHistory> check_history(const History& history, const ObjectMaker& 
   if (!object) return object.error();
   const auto sifted = sift(history, *object.value(), options);
   if (!sifted) return sifted.error();
-  return Checker(sifted.value(), make, options).run(object.value()->has_keys());
+  auto out = Checker(sifted.value(), make, options).run(object.value()->has_keys());
+  if (out) out->left_out = history.calls.size() - sifted->calls.size();
+  return out;
 }
 
 std::string call_text(const Call& call) {

@@ -52,6 +52,7 @@ struct CheckedHistory {
   std::vector<CheckedPart>
       parts;             // in the order of their first calls; without those that were not begun
   size_t not_begun = 0;  // parts: another one is not linearisable
+  size_t left_out = 0;   // calls that are of no part, since they did nothing
   uint64_t visited = 0;
 };
 

@@ -101,6 +101,7 @@ class ReadyModel final : public TestModel {
     if (f == "cas") out.asked = Json::array({value["old"], value["new"]});
     if (config_.object != "kv") return out;
     out.key = value["key"].get<std::string>();
+    out.has_key = true;
     if (f != "cas") out.asked = value.value("value", Json());
     return out;
   }

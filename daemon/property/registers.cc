@@ -124,6 +124,7 @@ class Kv final : public Cells {
     if (std::none_of(std::begin(known), std::end(known),
                      [&](const char* each) { return call.f == each; }))
       return none_of(call, "get, read, put, write, append, delete or cas");
+    if (!call.has_key) return Error{call.f + ": expected 'key', which says whose value is meant"};
     if (call.f == "append" && !call.asked.is_string()) return Error{"append: expected a text"};
     if (call.f == "cas" && !is_pair(call.asked)) return Error{"cas: expected the value [OLD, NEW]"};
     return {};

@@ -30,7 +30,8 @@ class Shrinker {
     while (smaller && out_.finished) {
       smaller = false;
       for (const auto pass : {&Shrinker::delete_holds, &Shrinker::delete_items,
-                              &Shrinker::put_in_order, &Shrinker::shrink_values}) {
+                              &Shrinker::delete_faults_with_commands, &Shrinker::put_in_order,
+                              &Shrinker::shrink_values}) {
         auto changed = (this->*pass)();
         if (!changed) return changed.error();
         smaller |= changed.value();
@@ -95,6 +96,28 @@ class Shrinker {
         any |= taken.value();
         if (!taken.value()) at += size;
       }
+    }
+    return any;
+  }
+
+  Result<bool> delete_with_command(size_t fault) {
+    if (!out_.program.items[fault].is_fault()) return false;
+    for (size_t at = fault + 1; at < out_.program.items.size() && out_.finished; ++at) {
+      if (out_.program.items[at].is_fault()) continue;
+      auto taken = take(without(without(out_.program, at, 1), fault, 1));
+      if (!taken || taken.value()) return taken;
+    }
+    return false;
+  }
+
+  // A fault and the command that got it: without the fault the command does something else, and without the command another one gets the fault.
+  Result<bool> delete_faults_with_commands() {
+    bool any = false;
+    for (size_t fault = 0; fault < out_.program.items.size() && out_.finished;) {
+      auto taken = delete_with_command(fault);
+      if (!taken) return taken.error();
+      any |= taken.value();
+      if (!taken.value()) ++fault;
     }
     return any;
   }

@@ -1,5 +1,5 @@
-// Makes a failing program smaller: by deletion of items, half of them first and single ones last (Zeller and Hildebrandt 2002), then with
-// less at the same time, then by smaller values. Each smaller program is one that the model allows, is executed, and counts only if it fails in the same way.
+// Makes a failing program smaller: by deletion of items, half of them first and single ones last (Zeller and Hildebrandt 2002), then of faults
+// each with a command behind it, then with less at the same time, then by smaller values. Each smaller program is one that the model allows, is executed, and counts only if it fails in the same way.
 #pragma once
 
 #include <functional>

@@ -337,7 +337,8 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
   options.underway = &underway_;
   options.blocks = &blocks_;
   options.sink = [this, end = options.end](nlohmann::json event) {
-    if (event.value("type", "") == "execution")
+    const std::string type = event.value("type", "");
+    if (type == "execution" || type == "program")
       event["time_left"] = end ? nlohmann::json(seconds_until(*end)) : nlohmann::json();
     events_.tell(std::move(event));
   };

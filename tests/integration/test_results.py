@@ -13,6 +13,7 @@ import pytest
 
 from conftest import CORPUS, FILIBUSTER, PYTHON, REPOSITORY, Project
 from small_apps import PROBE, config, pair, probe, relay, url
+from terminals import on_a_terminal, read_to_the_end
 
 # --- a finding ----------------------------------------------------------------------------------
 
@@ -217,30 +218,6 @@ def test_without_a_terminal_progress_is_plain_lines(project):
     assert re.search(r"reference execution of 'probe': [\d.]+ s, 2 RPCs", run.errors), run
 
 
-def read_to_the_end(terminal):
-    shown = b""
-    try:
-        while chunk := os.read(terminal, 65536):
-            shown += chunk
-    except OSError:
-        pass  # the end of a pty is EIO
-    os.close(terminal)
-    return shown
-
-
-def on_a_terminal(project, *arguments, columns=80, env=None):
-    """What a person sees: lines, and every text that the updating line had."""
-    mine, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    process = subprocess.Popen([FILIBUSTER, "run", "--root", project.root, *arguments], cwd=project.directory,
-                               stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-                               env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **(env or {})})
-    os.close(theirs)
-    shown = read_to_the_end(mine).decode()
-    process.wait(timeout=60)
-    return [re.sub(r"\x1b\[[0-9;]*[mK]", "", part) for line in shown.split("\r\n") for part in line.split("\r")]
-
-
 def test_at_80_columns_nothing_is_cut_within_a_word(project):
     # The test's own name and words, and every path, are longer than they usually are.
     words = " ".join(f"word{number}" for number in range(40))
@@ -248,7 +225,7 @@ def test_at_80_columns_nothing_is_cut_within_a_word(project):
     document["tests"][0]["command"] = f"{PROBE} 200 {url('front')} || {{ echo 'Traceback (most recent call last):'; " \
                                       f"echo '  File \"shop.py\", line 3, in f'; echo 'AssertionError: {words}'; exit 1; }}"
     project.write("filibuster.json", document)
-    lines = on_a_terminal(project, "--max-time", "1h", env={"FILIBUSTER_TIME_UP_AFTER": "2"})
+    lines = on_a_terminal(project, "run", "--max-time", "1h", env={"FILIBUSTER_TIME_UP_AFTER": "2"})
     plain = project.filibuster("run", "--max-time", "1h", "--restart-session", env={"FILIBUSTER_TIME_UP_AFTER": "2"})
     assert "\x1b" not in plain.output + plain.errors
     assert any(len(line) > 80 for line in plain.output.splitlines() if words in line), plain

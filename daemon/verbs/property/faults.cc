@@ -4,6 +4,7 @@
 #include "core/index/execution_index.h"
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
+#include "daemon/observe/rule_use.h"
 #include "daemon/verbs/property/tester.h"
 
 namespace filibuster {
@@ -27,6 +28,11 @@ PropertyTester::Method PropertyTester::method_of(const RpcRecord& rpc) {
 }
 
 void PropertyTester::look_at_calls(const ExecutionRecord& record) {
+  // A name that is not configured may be that of a service which was seen, or of one of gRPC: calls say which names are wrong.
+  if (looks_.empty() && !test_.property->faults) {
+    for (std::string& each : RuleUse(session_.config).unknown_services(record))
+      out_->notes.push_back(std::move(each));
+  }
   std::map<Method, std::map<std::string, RpcRecord>>& calls = looks_.emplace_back();
   for (const RpcRecord& rpc : record.rpcs) {
     if (rpc.caller == kTestService) continue;
@@ -141,8 +147,10 @@ std::vector<std::string> PropertyTester::invented_in(const Program& program) con
                  fault.fault.code == grpc::Code::kDeadlineExceeded))
       continue;
     const auto code = grpc ? static_cast<uint32_t>(fault.fault.code) : fault.fault.status;
-    if (!seen_answers_.contains(answer_key(fault.edge.service, grpc, code)))
-      out.push_back(to_text(fault.fault) + " of " + fault.edge.service);
+    std::string answer = to_text(fault.fault) + " of " + fault.edge.service;
+    if (!seen_answers_.contains(answer_key(fault.edge.service, grpc, code)) &&
+        std::find(out.begin(), out.end(), answer) == out.end())
+      out.push_back(std::move(answer));
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text/shortened.h"
 #include "core/version.h"
 #include "daemon/property/history.h"
 #include "daemon/property/program_json.h"
@@ -13,7 +14,13 @@ namespace {
 using Ordered = nlohmann::ordered_json;
 using property::json_text;
 
-constexpr size_t kShownRows = 10;  // of a list of faults
+constexpr size_t kShownRows = 10;   // of a list of faults
+constexpr size_t kShownText = 300;  // bytes of what the application says, which may be a whole page
+constexpr size_t kShownWords = 500;  // bytes of the sentence that has it
+
+std::string shown_json(const nlohmann::json& value) {
+  return shortened(json_text(value), kShownText);
+}
 
 std::string counted_text(uint64_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
@@ -22,9 +29,10 @@ std::string counted_text(uint64_t number, const std::string& what) {
 std::string executed_text(const ExecutedItem& item,
                           const std::vector<property::ArmableFault>& faults) {
   if (item.item.is_fault()) return item_text(item.item, faults);
-  std::string out = item.item.f + (item.asked.is_null() ? "" : " " + json_text(item.asked));
-  if (item.outcome == "ok") out += " \u2192 " + json_text(item.answered);
-  if (item.outcome != "ok") out += " \u2192 " + item.outcome + ": " + item.reason;
+  std::string out = item.item.f + (item.asked.is_null() ? "" : " " + shown_json(item.asked));
+  if (item.outcome == "ok") out += " \u2192 " + shown_json(item.answered);
+  if (item.outcome != "ok")
+    out += " \u2192 " + item.outcome + ": " + shortened(item.reason, kShownText);
   return out;
 }
 
@@ -166,7 +174,7 @@ std::string longest_text(const LongestOrder& longest) {
   for (const size_t item : longest.items)
     out += (out.empty() ? "" : ", ") + std::to_string(item + 1);
   out = "  the longest order that there is: " + (out.empty() ? "none" : out) +
-        "; the state then is " + json_text(longest.state);
+        "; the state then is " + shown_json(longest.state);
   if (longest.stuck)
     out += ", where " + std::to_string(*longest.stuck + 1) + " cannot have its answer";
   return out + "\n";
@@ -175,7 +183,8 @@ std::string longest_text(const LongestOrder& longest) {
 std::string finding_text(const PropertyFinding& finding, const PropertyTest& test,
                          const std::string& root_option) {
   const ExecutedProgram& shrunk = finding.shrunk;
-  std::string out = "\u2717 " + (shrunk.violation ? shrunk.violation->text : std::string()) + "\n";
+  std::string out =
+      "\u2717 " + (shrunk.violation ? shortened(shrunk.violation->text, kShownWords) : "") + "\n";
   for (size_t i = 0; i < shrunk.items.size(); ++i) {
     const ExecutedItem& item = shrunk.items[i];
     out += "    " + std::to_string(i + 1) + ". " + bracket_of(shrunk.items, i) +
@@ -187,7 +196,7 @@ std::string finding_text(const PropertyFinding& finding, const PropertyTest& tes
                (hold.occurrence == 1 ? "" : " (call " + std::to_string(hold.occurrence) + ")") +
                " until " + place_of(shrunk.items, hold.until) + " has ended or stops\n";
     }
-    if (item.expected) out += "         the model says " + json_text(*item.expected) + "\n";
+    if (item.expected) out += "         the model says " + shown_json(*item.expected) + "\n";
   }
   if (shrunk.longest) out += longest_text(*shrunk.longest);
   for (const std::string& each : finding.invented)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/text/shortened.h"
 #include "daemon/base/descriptors.h"
 #include "daemon/model/caller.h"
 #include "daemon/observe/observation.h"
@@ -25,6 +26,10 @@ constexpr uint64_t kMixed =
 constexpr uint32_t kMostShrinking = 1000;  // programs
 constexpr size_t kMostOnce = 5;        // violations that did not happen again, until the test ends
 constexpr size_t kMostSchedules = 50;  // of one program
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
 
 }  // namespace
 
@@ -102,7 +107,8 @@ Result<void> PropertyTester::look_without_faults() {
     if (i == 1)
       return Error{
           "the application is not reset between programs: the same program passes at first, and then " +
-          executed->violation->text + ". Its reset is the command 'reset' of the client"};
+          shortened(executed->violation->text, kShownReason) +
+          ". Its reset is the command 'reset' of the client"};
     return report(0, program.value(), executed.value());
   }
   learn_faults();
@@ -114,7 +120,7 @@ void PropertyTester::note_failures(const ExecutedProgram& program) {
   for (const ExecutedItem& item : program.items) {
     if (item.outcome != "fail" && item.outcome != "info") continue;
     const std::string note = "without any fault, '" + item.item.f + "' was answered " +
-                             item.outcome + ": " + item.reason.substr(0, kShownReason);
+                             item.outcome + ": " + shortened(item.reason, kShownReason);
     const auto same = [&](const std::string& each) {
       return each.starts_with("without any fault, '" + item.item.f + "' ");
     };
@@ -189,7 +195,26 @@ Result<Program> PropertyTester::with_schedule(const Program& program, const Viol
   return out;
 }
 
+void PropertyTester::tell(const std::optional<Shrinking>& shrunk) const {
+  const uint64_t done = out_->executed, left = request_.programs - done;
+  nlohmann::json event = {{"type", "program"},
+                          {"test", test_.name},
+                          {"executed", done},
+                          {"planned", request_.programs},
+                          {"open", left}};
+  const double seconds = seconds_since(began_);
+  if (shrunk) {
+    event["items"] = shrunk->items;
+    event["tried"] = shrunk->tried;
+  } else if (done > 0 && seconds > 0) {
+    event["rate"] = static_cast<double>(done) / seconds;
+    event["eta_seconds"] = seconds / static_cast<double>(done) * static_cast<double>(left);
+  }
+  session_.sink(std::move(event));
+}
+
 Result<void> PropertyTester::search() {
+  began_ = std::chrono::steady_clock::now();
   in_blocks_ = number_of_clients_ > 1;
   const property::GeneratorOptions options{test_.property->length, test_.property->fault_weight,
                                            test_.property->request_weight, number_of_clients_};
@@ -210,6 +235,7 @@ Result<void> PropertyTester::search() {
     if (!executed) return executed.error();
     if (stopped_) return {};
     ++out_->executed;
+    tell();
     if (!executed->violation) continue;
     if (auto reported = report(i + 1, program.value(), executed.value()); !reported)
       return reported;
@@ -252,16 +278,21 @@ Result<void> PropertyTester::report(uint64_t number, const Program& program,
            (executed.schedule == ExecutedProgram::Schedule::kNone ||
             executed.schedule == ExecutedProgram::Schedule::kHappened);
   };
+  Shrinking shrinking{program.items.size(), 0};
   const property::FailsAlike fails_alike =
       [&](const Program& smaller) -> Result<std::optional<bool>> {
     if (out_->shrinking >= kMostShrinking) return std::optional<bool>();
     if (session_.tries)
       session_.tries("a smaller program: " + std::to_string(smaller.items.size()) + " items");
+    tell(shrinking);
     auto executed = again(smaller);
     if (!executed) return executed.error();
     if (!executed.value()) return std::optional<bool>();
     ++out_->shrinking;
-    return std::optional(is_alike(*executed.value()));
+    ++shrinking.tried;
+    const bool alike = is_alike(*executed.value());
+    if (alike) shrinking.items = smaller.items.size();
+    return std::optional(alike);
   };
   auto begin = with_schedule(program, violation);
   if (!begin) return begin.error();

@@ -93,6 +93,12 @@ class PropertyTester {
                    ExecutedProgram* out);
   Result<void> restart();
   bool is_over();
+  // How far the search is, for the command line. `shrunk`: the items that the program has by now, and how many smaller ones were tried.
+  struct Shrinking {
+    size_t items = 0;
+    uint64_t tried = 0;
+  };
+  void tell(const std::optional<Shrinking>& shrunk = std::nullopt) const;
 
   SessionContext& session_;
   Lane& lane_;
@@ -134,7 +140,8 @@ class PropertyTester {
   bool learns_ = false;     // what it calls may get faults in later ones
   bool counts_ = false;     // its commands are for the statistics
   bool stopped_ = false;
-  uint64_t seed_ = 0;  // of the program that runs
+  std::chrono::steady_clock::time_point began_;  // the search
+  uint64_t seed_ = 0;                            // of the program that runs
 };
 
 }  // namespace filibuster

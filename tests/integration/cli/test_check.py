@@ -56,6 +56,15 @@ def test_a_verdict_is_an_exit_code_and_names_the_call_that_cannot_be_placed(chec
     assert (run.returncode, run.stdout) == (0, "history.jsonl: linearisable (3 calls of 3 processes, register)\n")
 
 
+def test_calls_that_did_nothing_are_counted_apart(check):
+    failed = [{"process": 3, "type": "invoke", "f": "write", "value": 9}, {"process": 3, "type": "fail"},
+              {"process": 4, "type": "invoke", "f": "read"}, {"process": 4, "type": "info"}]
+    run = check(failed + STALE, "--model", "register")
+    assert run.returncode == 1 and run.stdout.startswith(
+        "history.jsonl: not linearisable (5 calls of 5 processes, register; left out: 2 that changed nothing)\n"), run.stdout
+    assert "The longest order that there is has 2 of 3 calls" in run.stdout
+
+
 def test_other_formats(check):
     edn = "[{:process 0, :type :invoke, :f :cas, :value [1 2]}\n {:process 0, :type :ok, :f :cas, :value [1 2]}]"
     assert check(edn, "--model", "cas-register").returncode == 1
@@ -108,6 +117,8 @@ def test_a_program_that_is_no_model_is_named_with_its_question(check, tmp_path, 
     (STALE, ["register", "--initial", "{"], "--initial: expected JSON"),
     (STALE, ["unique-ids"], "history.jsonl:1: 'write': expected generate"),
     (STALE, ["register", "--max-time", "soon"], "--max-time: "),
+    (STALE[:3] + [{"process": 1, "type": "ok", "valeu": 4}], ["register"], "history.jsonl:4: an event has no member 'valeu'; did you mean 'value'?"),
+    ([{"process": 0, "type": "invoke", "f": "put", "value": 4}], ["kv"], "history.jsonl:1: put: expected 'key', which says whose value is meant"),
 ])
 def test_what_is_wrong_is_named_with_its_line(check, history, arguments, expected):
     run = check(history, "--model", *arguments)

@@ -109,6 +109,17 @@ def test_what_is_wrong_with_a_fault_is_said_with_its_place(project, faults, said
     assert checked.returncode == 2 and said in checked.stderr and f"{path.name}:1:" in checked.stderr, checked
 
 
+def test_a_rule_that_names_no_service_is_named_with_the_nearest_one(project):
+    path = with_faults(project, [])
+    config = json.loads(path.read_text())
+    del config["tests"][0]["property"]["faults"]
+    config["faults"][0]["on"]["service"] = "qeue"
+    path.write_text(json.dumps(config))
+    outcome = project.filibuster("property", "-c", path, "--tests", "1")
+    said = "names 'qeue', which is not a service of the configuration and was not seen in the reference execution; did you mean 'queue'?"
+    assert outcome.exit_code == 0 and any(said in note for note in result(outcome)["notes"]) and said in outcome.output, outcome
+
+
 @pytest.mark.parametrize("change, said", [
     (lambda own: own["program"][0].update(number="0"), "program[0].number: expected a number"),
     (lambda own: own["program"][1].update(number=own["program"][0]["number"]), "expected one that no other command has"),

@@ -1,6 +1,7 @@
 """`filibuster property`: each seeded bug of the job queue is found and shrunk to its fault and a write, the repaired service is silent, and
 what is wrong with a model, a client or a reset is said."""
 import json
+import re
 
 import jsonschema
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import pairs
 from conftest import CORPUS, PYTHON, REPOSITORY
 from small_apps import config, relay
+from terminals import on_a_terminal
 
 SCHEMA = jsonschema.Draft7Validator(json.loads((REPOSITORY / "docs/schema/property.schema.json").read_text()))
 CONFIGURATIONS = {"python": "filibuster.json", "cpp": "cpp.json"}
@@ -97,12 +99,16 @@ run(C())
 """
 
 
-def small(project, *, answer="'ok'", get="return urllib.request.urlopen(os.environ['FRONT']).read() and 'ok'", reset="pass", model=None, client=None):
+def prepare(project, *, answer="'ok'", get="return urllib.request.urlopen(os.environ['FRONT']).read() and 'ok'", reset="pass", model=None, client=None, length=20):
     project.write("model.py", model or MODEL.format(answer=answer))
     project.write("client.py", client or CLIENT.format(get=get, reset=reset))
     test = {"name": "front", "env": {"FRONT": "http://127.0.0.1:${port:front}/", "PYTHONPATH": str(REPOSITORY / "cli/python")},
-            "property": {"model": f"exec {PYTHON} model.py", "client": f"exec {PYTHON} client.py"}}
+            "property": {"model": f"exec {PYTHON} model.py", "client": f"exec {PYTHON} client.py", "length": length}}
     project.write("filibuster.json", config([relay("front")], [test]))
+
+
+def small(project, **how):
+    prepare(project, **how)
     return project.filibuster("property", "--seed", "3", "--tests", "3")
 
 
@@ -110,6 +116,8 @@ def small(project, *, answer="'ok'", get="return urllib.request.urlopen(os.envir
     ({"client": "import sys; sys.exit('no client today')"}, "it ended before it answered (exit status 1)\nno client today"),
     ({"client": "print('hello', flush=True); input()"}, "with 'hello'; expected a JSON object in one line"),
     ({"model": "print('hello', flush=True); input()"}, "with 'hello'; expected a JSON object in one line"),
+    ({"model": MODEL.format(answer="'ok'").replace('"get")', '"get", {"itn": [0, 9]})')},
+     "the command 'get': '{\"itn\":[0,9]}': there is no generator 'itn'; did you mean 'int'?"),
     ({"reset": "raise RuntimeError('no reset today')"}, "no reset today"),
     ({"get": "return 'ok' if C.resets < 2 else 'worn out'", "reset": "C.resets += 1"}, "the application is not reset between programs"),
 ])
@@ -118,11 +126,39 @@ def test_what_is_wrong_with_a_program_is_said_and_no_verdict(project, how, expec
     assert outcome.exit_code == 3 and expected in outcome.errors + outcome.output, outcome
 
 
+def test_an_answer_that_is_a_whole_page_is_cut_where_it_is_printed_and_not_where_it_is_stored(project):
+    outcome = small(project, get="return '\u00e9' * 5000")
+    (finding,) = result(outcome)["findings"]
+    assert outcome.exit_code == 1 and finding["shrunk"]["items"][0]["answered"] == "\u00e9" * 5000, outcome
+    assert finding["text"].endswith(', and the model says "ok"') and len(finding["text"]) > 5000, outcome
+    counterexample = json.loads((outcome.root / "counterexamples/1.json").read_text())
+    assert counterexample["detail"] == finding["text"], outcome
+    # Two bytes each, and the quotes.
+    assert "1. get \u2192 \"" + "\u00e9" * 149 + "\u2026 (10002 bytes)\n" in outcome.output, outcome
+    assert len(outcome.output) < 2000 and 'the model says "ok"\n' in outcome.output, outcome
+
+
 def test_an_answer_that_the_model_does_not_have_is_a_violation_without_any_fault(project):
     outcome = small(project, answer="'other'")
     (finding,) = result(outcome)["findings"]
     assert outcome.exit_code == 1 and finding["kind"] == "answer:get" and len(finding["program"]) == 1, outcome
     assert 'get was answered "ok", and the model says "other"' in outcome.output, outcome
+
+
+def test_on_a_terminal_one_line_says_how_far_it_is(project):
+    prepare(project)
+    lines = on_a_terminal(project, "property", "--seed", "3", "--tests", "4", "--max-time", "1h")
+    counts = [line for line in lines if line.startswith("front: ")]
+    # The line is drawn again below each one that stays.
+    assert list(dict.fromkeys(line.split(",")[0] for line in counts)) == [f"front: {number} of 4 programs" for number in range(1, 5)], lines
+    assert all(re.fullmatch(r"front: \d of 4 programs, [\d.]+/s, (59 min \d+ s|1 h 0 min) left", line) for line in counts), lines
+    # A violation is shrunk before the search goes on.
+    prepare(project, get="return 'ok' if C.resets < 3 else 'worn out'", reset="C.resets += 1", length=2)
+    lines = on_a_terminal(project, "property", "--seed", "3", "--tests", "2")
+    assert any(re.fullmatch(r"front: 1 of 2 programs, shrinking \(\d+ items?, 0 tried\)", line) for line in lines), lines
+    # Without a terminal there is no such line.
+    outcome = project.filibuster("property", "--seed", "3", "--tests", "2")
+    assert outcome.exit_code == 1 and "shrinking" not in outcome.errors + outcome.output and "of 2 programs" not in outcome.errors, outcome
 
 
 def test_each_verb_runs_the_tests_of_its_kind(project):

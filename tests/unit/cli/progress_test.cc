@@ -71,6 +71,27 @@ TEST(ProgressLine, SaysHowManyOfAPlanAreOver) {
   EXPECT_EQ(progress_line(one, 1, 0), "pays: 12 of 340 executions, 1 finding, 1 min 30 s left");
 }
 
+TEST(ProgramsLine, ComesOnATerminalAlone) {
+  ProgressEvent one = event(R"({"type": "program", "test": "jobs", "executed": 12, "planned": 100,
+      "open": 88, "rate": 4.25, "eta_seconds": 20.7, "time_left": null})");
+  EXPECT_EQ(progress_line(one, 0, 0), "jobs: 12 of 100 programs, 4.2/s, 21 s left");
+  one.time_left = 8;
+  EXPECT_EQ(progress_line(one, 0, 0), "jobs: 12 of 100 programs, 4.2/s, 8 s left");
+  const ProgressEvent shrinking = event(R"({"type": "program", "test": "jobs", "executed": 12,
+      "planned": 100, "open": 88, "items": 9, "tried": 31, "time_left": 75})");
+  EXPECT_EQ(progress_line(shrinking, 0, 0),
+            "jobs: 12 of 100 programs, shrinking (9 items, 31 tried), 1 min 15 s left");
+  EXPECT_EQ(progress_line(shrinking, 0, 50), "12 of 100 programs, shrinking (9 items, 31 tried)");
+  EXPECT_EQ(progress_line(shrinking, 0, 30), "shrinking (9 items, 31 tried)");
+  ProgressView terminal({.terminal = true});
+  EXPECT_EQ(terminal.show(one, kStart).progress,
+            "\rjobs: 12 of 100 programs, 4.2/s, 8 s left\x1b[K");
+  ProgressView plain({.terminal = false});
+  EXPECT_EQ(plain.show(one, kStart).progress, "");
+  ProgressView quiet({.terminal = true, .quiet = true});
+  EXPECT_EQ(quiet.show(one, kStart).progress, "");
+}
+
 TEST(ProgressLine, LeavesOutWhatMattersLeastUntilItFits) {
   ProgressEvent one = execution_at_places(24, 3);
   one.test = "shop test";

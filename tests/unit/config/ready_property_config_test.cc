@@ -83,6 +83,7 @@ TEST(ReadyProperty, SaysWhatIsWrongWithAModel) {
       {R"({"object": "kv", "values": {"int": [3, 1]}})", "expected {\"int\": [LEAST, MOST]}"},
       {R"({"object": "kv", "values": {"text": {"max": -1}}})", "{\"text\": {\"max\": LENGTH}}"},
       {R"({"object": "kv", "values": {"array": [{"one_of": []}]}})", "{\"one_of\": [VALUE, ...]}"},
+      {R"({"object": "kv", "values": {"itn": [0, 9]}})", "no generator 'itn'; did you mean 'int'?"},
       {R"({"object": "kv", "values": {"result_of": "put"}})", "do not depend on answers"},
       {R"({"object": "counter", "values": {"text": {"max": 1}}})", "expected whole numbers"},
       {R"({"object": "kv", "commands": {"pop": 1}})", "unknown key 'pop' in 'commands'"},

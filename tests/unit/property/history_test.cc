@@ -78,6 +78,13 @@ TEST(Histories, WhatIsWrongHasItsLine) {
             "1: 'type': expected invoke, ok, fail or info, found 'done'");
   EXPECT_EQ(told("{\"type\": \"ok\"}"), "1: expected 'process', which says whose event it is");
   EXPECT_EQ(told("{\"process\": 1\n"), "1: expected JSON");
+  const std::string begin = "{\"process\": 0, \"type\": \"invoke\", \"f\": \"write\", ";
+  EXPECT_EQ(told(begin + "\"value\": 1, \"time\": 3, \"index\": 0}\n{\"process\": 0, \"type\": "
+                         "\"info\", \"valeu\": 1}"),
+            "2: an event has no member 'valeu'; did you mean 'value'?");
+  EXPECT_EQ(told(begin + "\"node\": \"n1\"}"),
+            "1: an event has no member 'node'; expected process, type, f, value, key, reached, "
+            "answer, time, index or error");
   // Not a history without calls, which would be linearisable.
   EXPECT_EQ(
       told("127.0.0.1 - GET /\n"),
@@ -102,7 +109,8 @@ TEST(History, WhatIsWrittenIsReadAgain) {
       "{\"process\":\"1\",\"type\":\"invoke\",\"f\":\"get\",\"value\":null,\"key\":\"a\"}\n"
       "{\"process\":\"1\",\"type\":\"ok\",\"f\":\"get\",\"value\":[1],\"key\":\"a\"}\n"
       "{\"process\":\"2\",\"type\":\"invoke\",\"f\":\"put\",\"value\":2}\n"
-      "{\"process\":\"2\",\"type\":\"fail\",\"f\":\"put\",\"value\":null}\n";
+      "{\"process\":\"2\",\"type\":\"fail\",\"f\":\"put\",\"value\":null}\n"
+      "{\"process\":\"3\",\"type\":\"invoke\",\"f\":\"get\",\"value\":null,\"key\":\"\"}\n";
   const auto history = read_history(lines);
   ASSERT_TRUE(history) << history.error().message;
   EXPECT_EQ(history_lines(history.value()), lines);

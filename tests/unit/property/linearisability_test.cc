@@ -73,6 +73,8 @@ TEST(Objects, ValuesByKey) {
                               ok("get", "null", "null", "a")));
   EXPECT_FALSE(holds("kv", ok("put", "1", "null", "a") + ok("cas", "[2, 3]", "true", "a")));
   EXPECT_TRUE(holds("kv", ok("get", "null", "5", "a"), {{"a", 5}}));
+  EXPECT_EQ(refused("kv", ok("get", "null", "null", "a") + ok("put", "1", "null")),
+            "3: put: expected 'key', which says whose value is meant");
   // Each key is checked alone, and a key that is wrong is named.
   const CheckedHistory both =
       checked("kv", ok("put", "1", "null", "a") + ok("put", "1", "null", "b") +

@@ -12,6 +12,7 @@ void append_to(History* history, const std::string& key, const std::string& f, n
   out.process = std::to_string(history->calls.size());
   out.f = f;
   out.key = key;
+  out.has_key = true;
   out.outcome = Outcome::kOk;
   (f == "get" ? out.answered : out.asked) = std::move(value);
   out.call = call;

@@ -133,6 +133,24 @@ TEST(Values, AreThoseOfTheirGenerators) {
   EXPECT_EQ(make(R"({"text": 3})"), "error");
 }
 
+TEST(Values, AnObjectThatLooksLikeAMisspeltGeneratorIsNoConstant) {
+  Random random(5);
+  const auto make = [&](const char* text) {
+    const auto value = generate_value(Json::parse(text), {}, &random);
+    return value ? value.value()->dump() : value.error().message;
+  };
+  EXPECT_EQ(make(R"({"itn": [0, 9]})"),
+            R"('{"itn":[0,9]}': there is no generator 'itn'; did you mean 'int'? )"
+            R"(A constant is written {"value": {"itn":[0,9]}})");
+  EXPECT_EQ(make(R"({"object": {"a": {"oneof": [1]}}})").find("'oneof'; did you mean 'one_of'?"),
+            std::string("'{\"oneof\":[1]}': there is no generator ").size());
+  for (const char* constant : {R"({"name":"x"})", R"({"id":7})", R"({"result":3})",
+                               R"({"a":1,"itn":[0,9]})", R"({})", R"({"key":"a"})"})
+    EXPECT_EQ(make(constant), constant);
+  EXPECT_EQ(make(R"({"value": {"itn": [0, 9]}})"), R"({"itn":[0,9]})");
+  EXPECT_EQ(make(R"({"one_of": [{"itn": 1}]})"), R"({"itn":1})");
+}
+
 TEST(Values, GetSmallerWithinTheirGenerator) {
   const auto smaller = [](const char* value, const char* generator) {
     return Json(smaller_values(Json::parse(value), Json::parse(generator))).dump();
@@ -182,6 +200,39 @@ TEST(Shrinking, LeavesTheFaultAndTheWriteThatFail) {
     EXPECT_TRUE(shrunk->finished);
   }
   EXPECT_GT(failing, 20);
+}
+
+TEST(Shrinking, DeletesAFaultTogetherWithTheCommandThatGotIt) {
+  Store model;
+  // Each read gets the fault before it, and without one it does something that hides the failure, as a fault that no read gets does.
+  const FailsAlike fails = [](const Program& program) -> Result<std::optional<bool>> {
+    int waiting = 0, writes = 0;
+    for (const Item& item : program.items) {
+      waiting += item.is_fault() ? 1 : item.f == "read" ? -1 : 0;
+      writes += !item.is_fault() && item.f == "write" ? 1 : 0;
+      if (waiting < 0) return std::optional(false);
+    }
+    return std::optional(waiting == 0 && writes > 0);
+  };
+  Item fault, write, read;
+  fault.fault = 0;
+  write.f = "write";
+  read.f = "read";
+  read.value = {{"result", 0}};
+  read.number = 1;
+  Item later = read;
+  later.number = 2;
+  for (const std::vector<Item>& items :
+       {std::vector<Item>{write, fault, read}, std::vector<Item>{fault, write, read},
+        std::vector<Item>{fault, fault, write, read, later},
+        std::vector<Item>{write, fault, read, fault, later}}) {
+    ASSERT_TRUE(*fails({items}).value());
+    const auto shrunk = shrink({items}, &model, fails);
+    ASSERT_TRUE(shrunk);
+    ASSERT_EQ(shrunk->program.items.size(), 1u);
+    EXPECT_EQ(shrunk->program.items[0].f, "write");
+    EXPECT_TRUE(shrunk->finished);
+  }
 }
 
 TEST(Shrinking, StopsWhereItIsTold) {
