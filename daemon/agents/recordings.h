@@ -42,7 +42,8 @@ class Recordings {
   virtual Result<void> start(std::shared_ptr<RecordingSink> sink, What what) = 0;
   // Ends it: when this returns, the sink has all that there was, and is not called any more. Without a recording: nothing happens.
   virtual void stop() = 0;
-  // When this returns, the sink has been given whatever was written before the call.
+  // When this returns, the sink has been given whatever was written before the call, but for what stands behind a record that
+  // another thread of the same process is still writing.
   virtual void look() = 0;
 
  protected:
