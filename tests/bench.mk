@@ -34,7 +34,7 @@ BENCH_PACKAGES := mitmproxy
 bench-deps:
 	$(call install_missing,$(BENCH_PACKAGES))
 bench: test-deps bench-deps  ## every figure as a ratio, with its control (about 30 minutes)
-	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/coverage_bench $(BUILD)/tests/linear_bench $(BUILD)/tests/grpc_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
+	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/coverage_bench $(BUILD)/tests/linear_bench $(BUILD)/tests/tape_probe $(BUILD)/tests/grpc_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
 	@$(MAKE) --no-print-directory bench-run
 # A bound that is missed is printed and does not keep the others from being measured. (The exit code of a
 # trace is not asked: it also tells of ports that are new in each round.)
@@ -43,6 +43,8 @@ bench-run:
 	echo "== tight loop in the clear and over TLS, plain / without a session / in a session without faults"; \
 	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/preload_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output "$(CURDIR)/$(BUILD)/preload_bench.txt" >$(BUILD)/preload_trace.txt; \
 	  cat $(BUILD)/preload_bench.txt && ! grep -q '^missed' $(BUILD)/preload_bench.txt || failed="$$failed preload"; \
+	echo "== a message while its bytes are recorded"; \
+	  $(PYTHON) tests/bench/tape_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed tape"; \
 	echo "== an index, 30 frames, C++ and CPython"; \
 	  $(BUILD)/tests/native_index_bench || failed="$$failed native-index"; \
 	  $(PYTHON) tests/bench/python_index_bench.py --build $(BUILD) || failed="$$failed python-index"; \

@@ -27,6 +27,10 @@ $(BUILD)/tests/inject_probe: $(BUILD)/obj/tests/integration/preload/inject_probe
 $(BUILD)/tests/relay_proxy: $(BUILD)/obj/tests/integration/relay/relay_proxy.o $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ -lgtest $(DAEMON_LIBS)
+# A hub with a recording, in the place of a daemon.
+$(BUILD)/tests/tape_probe: $(BUILD)/obj/tests/integration/preload/tape_probe.o $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $^ $(DAEMON_LIBS)
 $(BUILD)/tests/preload_bench: tests/bench/preload_bench.cc tests/bench/loops.h
 	@mkdir -p $(@D)
 	$(CXX) -I. $(CXXFLAGS) -o $@ $< -lpthread
@@ -191,7 +195,7 @@ $(BUILD)/tests/programs/attached_front: $(BUILD)/obj/tests/programs/attach/front
 test-programs: $(BUILD)/tests/programs/attached_front
 
 .PHONY: test-programs bench-programs
-test-programs: $(NETTY)/classpath $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(TLS_PROGRAMS) $(ATTACH_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
+test-programs: $(NETTY)/classpath $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(TLS_PROGRAMS) $(ATTACH_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/tests/tape_probe $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(addprefix $(BUILD)/tests/,preload_bench tls_bench tls_server attach_client)
 
 # Measured by `run --coverage`.

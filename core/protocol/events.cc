@@ -1,71 +1,12 @@
 #include "core/protocol/events.h"
 
-#include <cstring>
 #include <type_traits>
 
 #include "core/index/body_walker.h"
+#include "core/protocol/field_codec.h"
 
 namespace filibuster {
 namespace {
-
-// Host byte order: a ring is read on the machine that wrote it. No padding between fields.
-class Writer {
- public:
-  Writer(uint8_t* out, size_t size) : out_(out), size_(size) {}
-
-  template <typename T>
-  bool operator()(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    return put(&value, sizeof value);
-  }
-  bool operator()(const Hash128& hash) { return (*this)(hash.hi) && (*this)(hash.lo); }
-  bool operator()(const std::string_view& text) {
-    const auto length = static_cast<uint16_t>(text.size() < 65535 ? text.size() : 65535);
-    return (*this)(length) && put(text.data(), length);
-  }
-  size_t written() const { return used_; }
-
- private:
-  bool put(const void* data, size_t size) {
-    if (size > size_ - used_) return false;
-    if (size != 0) std::memcpy(out_ + used_, data, size);
-    used_ += size;
-    return true;
-  }
-  uint8_t* out_;
-  size_t size_;
-  size_t used_ = 0;
-};
-
-class Reader {
- public:
-  Reader(const uint8_t* data, size_t size) : data_(data), size_(size) {}
-
-  template <typename T>
-  bool operator()(T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    if (sizeof value > size_) return false;
-    std::memcpy(&value, data_, sizeof value);
-    skip(sizeof value);
-    return true;
-  }
-  bool operator()(Hash128& hash) { return (*this)(hash.hi) && (*this)(hash.lo); }
-  bool operator()(std::string_view& text) {
-    uint16_t length = 0;
-    if (!(*this)(length) || length > size_) return false;
-    text = {reinterpret_cast<const char*>(data_), length};
-    skip(length);
-    return true;
-  }
-
- private:
-  void skip(size_t size) {
-    data_ += size;
-    size_ -= size;
-  }
-  const uint8_t* data_;
-  size_t size_;
-};
 
 // One list of fields per event, for both directions. `E` is the event, const when writing.
 template <typename T, typename E>
@@ -105,6 +46,11 @@ bool fields(E& e, V& v) {
     return v(e.count) && v(e.peer) && v(e.service);
   } else if constexpr (kIs<RpcBody, E>) {
     return v(e.rpc) && v(e.truncated) && v(e.body);
+  } else if constexpr (kIs<ConnectionSeen, E>) {
+    return v(e.connection) && v(e.recording) && v(e.server) && v(e.protocol) && v(e.seen_from) &&
+           v(e.messages) && v(e.local_port) && v(e.local) && v(e.peer) && v(e.service);
+  } else if constexpr (kIs<RpcAt, E>) {
+    return v(e.rpc) && v(e.connection) && v(e.number) && v(e.incoming);
   } else {
     static_assert(kIs<Note, E>);
     return v(e.text) && v(e.kind);
@@ -129,6 +75,9 @@ bool in_range(const E& e) {
     return e.reason >= NotInterposedReason::kTls && e.reason <= NotInterposedReason::kSealed;
   } else if constexpr (kIs<Note, E>) {
     return e.kind <= NoteKind::kRuntime;
+  } else if constexpr (kIs<ConnectionSeen, E>) {
+    return e.protocol >= StreamProtocol::kHttp1 && e.protocol <= StreamProtocol::kRedis &&
+           e.seen_from <= SeenFrom::kTheMiddle;
   } else {
     return true;
   }
@@ -136,14 +85,14 @@ bool in_range(const E& e) {
 
 template <typename E>
 size_t encode_event(const E& event, uint8_t* out, size_t size) {
-  Writer writer(out, size);
+  FieldWriter writer(out, size);
   return fields(event, writer) ? writer.written() : 0;
 }
 
 // Bytes after the last known field are allowed: a later minor version may append fields.
 template <typename E>
 bool decode_event(const uint8_t* data, size_t size, E* out) {
-  Reader reader(data, size);
+  FieldReader reader(data, size);
   E event;
   if (!fields(event, reader) || !in_range(event)) return false;
   *out = event;

@@ -28,6 +28,8 @@ enum class EventType : uint16_t {
   kUnseenRequests = 11,  // requests went over a connection that is being retired
   kRpcBody = 12,         // what a request sent of its body after kRpcIssued
   kNoLimit = 13,         // a thread waits without a limit for what a fault holds back
+  kConnectionSeen = 14,  // in a recording: what connection it is whose bytes and RPCs follow
+  kRpcAt = 15,           // in a recording: where the message of an RPC is
 };
 
 // How the parent of an RPC was found (docs/laws.md, law 3).
@@ -249,6 +251,42 @@ struct UnseenRequests {
   std::string_view service;  // target service if known
 };
 
+// What is spoken on a connection, above its encryption.
+enum class StreamProtocol : uint8_t { kNone = 0, kHttp1, kHttp2, kRedis };
+
+// From where on a recording has the bytes of a connection.
+enum class SeenFrom : uint8_t {
+  kItsFirstByte = 0,
+  kAMessage = 1,   // nothing was under way as they began, so that a message begins there
+  kTheMiddle = 2,  // of a message, or of a state that earlier bytes have made (HPACK)
+};
+
+// The first bytes of a connection in a recording go by (lane_memory.h `recording`). It is said once in each recording, and by a
+// forked child again, which has connections of its parent.
+struct ConnectionSeen {
+  uint64_t connection = 0;  // its number in this agent
+  uint32_t recording = 0;
+  uint8_t server = 0;  // 1: this process receives the requests
+  // As it is known by then: an HTTP/1 connection may be upgraded later.
+  StreamProtocol protocol = StreamProtocol::kHttp1;
+  SeenFrom seen_from = SeenFrom::kItsFirstByte;
+  uint64_t messages = 0;    // how many requests went by before, as RpcAt::number counts them
+  uint16_t local_port = 0;  // 0: it has none (a Unix socket)
+  std::string_view local, peer;
+  std::string_view service;  // target service if known
+};
+
+// Where the request of an RPC is, in a recording. It comes after RpcIssued or RpcReceived. The bytes are on the tape, to which this
+// ring has no order.
+struct RpcAt {
+  uint64_t rpc = 0;  // of an incoming one with our field: that of its caller
+  uint64_t connection = 0;
+  // The how many-th request of its connection it is, from 1 (HTTP/1); its stream (HTTP/2); the how many-th command (Redis; of a
+  // transaction that of its MULTI).
+  uint64_t number = 0;
+  uint8_t incoming = 0;
+};
+
 // Encoders: number of bytes written into `out`, 0 if it does not fit. Texts longer than 65535 bytes
 // are cut. Decoders: false if malformed; the views point into `data`.
 inline constexpr size_t kMaxEvent = 64 * 1024;
@@ -256,7 +294,7 @@ inline constexpr size_t kMaxEvent = 64 * 1024;
 #define FILIBUSTER_EVENTS(Do)                                                                  \
   Do(RpcIssued) Do(RpcReceived) Do(RpcFinished) Do(IncomingFinished) Do(FaultFired) Do(Listen) \
       Do(NotInterposed) Do(RpcFinalized) Do(Note) Do(RpcFields) Do(UnseenRequests) Do(RpcBody) \
-          Do(NoLimit)
+          Do(NoLimit) Do(ConnectionSeen) Do(RpcAt)
 #define FILIBUSTER_EVENT(Type)                                 \
   size_t encode(const Type& event, uint8_t* out, size_t size); \
   bool decode(const uint8_t* data, size_t size, Type* out);

@@ -27,7 +27,8 @@ inline constexpr uint32_t kMaxAttemptGroups = 64;  // sequences of attempts in o
 inline constexpr uint32_t kMaxArms = 256;  // faults in one plan that wait for a call of their edge
 
 enum class LaneState : uint32_t {
-  kIdle = 0,       // no execution: pass through, no header, no event but Listen and NotInterposed
+  // no execution: pass through, no header, no event but Listen, NotInterposed and, in a recording, ConnectionSeen
+  kIdle = 0,
   kExecuting = 1,  // between the start of the test and quiescence
 };
 
@@ -174,6 +175,13 @@ enum FieldOptions : uint32_t {
   kFieldsReported = 1u << 1,  // every body's fields go to the daemon (reference executions)
 };
 
+// What agents record beside events. The number of the recording stands above these bits, so that agents notice a new one.
+enum RecordingParts : uint32_t {
+  kRecordPlaces = 1u << 0,  // ConnectionSeen and RpcAt
+  kRecordBytes = 1u << 1,   // the bytes of connections, on the tape (tape.h)
+};
+inline constexpr uint32_t kRecordingShift = 2;
+
 struct LaneMemory {
   uint64_t magic;
   uint16_t major;
@@ -213,6 +221,9 @@ struct LaneMemory {
   uint32_t request_id_count;            // of the whole session, as the frames
   uint32_t told_field_count;            // the same
   std::atomic<uint32_t> first_lost_by;  // Incomplete: why, where it was said first
+
+  // The recording that runs: its number << kRecordingShift | RecordingParts. 0: none, and nothing is paid for it but this load.
+  std::atomic<uint32_t> recording;
 
   // Of the whole session: the rows of `hosts` are written once, before their number.
   std::atomic<uint32_t> host_count;

@@ -3,7 +3,7 @@
 // the agent.
 //
 //   agent -> daemon  Hello                     once, at registration
-//   daemon -> agent  Welcome  + 2 descriptors  [lane memory, ring]; none where `refused` is not 0
+//   daemon -> agent  Welcome  + 3 descriptors  [lane memory, ring, tape]; none where `refused` is not 0
 //   agent -> daemon  GivenUp                   it cannot use the registration, or waited too long for
 //                    it: its process goes on as without us
 //   agent -> daemon  HandOff  + 1 or 2 descriptors: [held end of the pair, (the real connection)];
@@ -77,6 +77,8 @@ struct Welcome {
   uint32_t agent = 0;    // agent id: upper half of RPC ids; from 1
   uint64_t generation = 0;
 };
+
+inline constexpr int kWelcomeDescriptors = 3;
 
 struct GivenUp {
   uint32_t magic = kGivenUpMagic;

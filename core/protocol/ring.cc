@@ -5,7 +5,6 @@
 namespace filibuster {
 namespace {
 
-static_assert((kRingBytes & (kRingBytes - 1)) == 0);
 static_assert(std::atomic<uint32_t>::is_always_lock_free &&
               std::atomic<uint64_t>::is_always_lock_free);
 
@@ -13,12 +12,14 @@ constexpr uint64_t kAlign = 8;
 constexpr uint64_t kHeaderSize = sizeof(RecordHeader);
 constexpr uint16_t kFillerType = 0;
 
-RecordHeader* record_at(RingMemory* ring, uint64_t position) {
-  return reinterpret_cast<RecordHeader*>(ring->data + (position & (kRingBytes - 1)));
+template <uint32_t kBytes>
+RecordHeader* record_at(RingOf<kBytes>* ring, uint64_t position) {
+  return reinterpret_cast<RecordHeader*>(ring->data + (position & (kBytes - 1)));
 }
 
+template <uint32_t kBytes>
 uint64_t room_to_end(uint64_t position) {
-  return kRingBytes - (position & (kRingBytes - 1));
+  return kBytes - (position & (kBytes - 1));
 }
 
 constexpr uint64_t kCacheLine = 64;
@@ -28,9 +29,10 @@ constexpr uint64_t kPrefetched = 1024;
 // The consumer cleared these cache lines, so its core has them. Unless they are asked for ahead, the
 // producer's next locked instruction waits until each of its stores has got its line. This is a hint:
 // nothing is read or written.
-void prefetch_for_writing(RingMemory* ring, uint64_t from, uint64_t to) {
+template <uint32_t kBytes>
+void prefetch_for_writing(RingOf<kBytes>* ring, uint64_t from, uint64_t to) {
   for (uint64_t at = from & ~(kCacheLine - 1); at < to; at += kCacheLine) {
-    const uint8_t* line = ring->data + (at & (kRingBytes - 1));
+    const uint8_t* line = ring->data + (at & (kBytes - 1));
 #if defined(__x86_64__)
     // A processor that is too old for this instruction does nothing.
     __asm__ volatile("prefetchw %0" : : "m"(*line));
@@ -43,13 +45,14 @@ void prefetch_for_writing(RingMemory* ring, uint64_t from, uint64_t to) {
 enum class Found { kNothing, kFiller, kRecord, kNonsense };
 
 // Says what is at `tail`. Each field is read once, and none is believed unchecked.
-Found look(RingMemory* ring, uint64_t tail, uint64_t head, uint64_t* size, RecordView* out) {
+template <uint32_t kBytes>
+Found look(RingOf<kBytes>* ring, uint64_t tail, uint64_t head, uint64_t* size, RecordView* out) {
   if (head == tail) return Found::kNothing;
-  if (head - tail > kRingBytes || tail % kAlign != 0) return Found::kNonsense;
+  if (head - tail > kBytes || tail % kAlign != 0) return Found::kNonsense;
   const RecordHeader* record = record_at(ring, tail);
   *size = record->size.load(std::memory_order_acquire);
   if (*size == 0) return Found::kNothing;
-  const uint64_t room = room_to_end(tail);
+  const uint64_t room = room_to_end<kBytes>(tail);
   if (*size % kAlign != 0 || *size > room || *size > head - tail) return Found::kNonsense;
   const uint16_t type = record->type;
   if (type == kFillerType) return Found::kFiller;
@@ -63,12 +66,14 @@ Found look(RingMemory* ring, uint64_t tail, uint64_t head, uint64_t* size, Recor
   return Found::kRecord;
 }
 
-void give_back(RingMemory* ring, uint64_t tail, uint64_t size) {
+template <uint32_t kBytes>
+void give_back(RingOf<kBytes>* ring, uint64_t tail, uint64_t size) {
   std::memset(static_cast<void*>(record_at(ring, tail)), 0, size);
   ring->tail.store(tail + size, std::memory_order_release);
 }
 
-void mark_corrupted(RingMemory* ring) {
+template <uint32_t kBytes>
+void mark_corrupted(RingOf<kBytes>* ring) {
   // This counts as a loss: the execution is incomplete, whatever was in the ring.
   ring->corrupted.store(1, std::memory_order_relaxed);
   ring->dropped.fetch_add(1, std::memory_order_relaxed);
@@ -76,12 +81,13 @@ void mark_corrupted(RingMemory* ring) {
 
 }  // namespace
 
-bool ring_write(RingMemory* ring, uint16_t type, uint32_t execution, uint64_t time_ns,
+template <uint32_t kBytes>
+bool ring_write(RingOf<kBytes>* ring, uint16_t type, uint32_t execution, uint64_t time_ns,
                 std::span<const std::span<const uint8_t>> parts) {
   uint64_t payload = 0;
   bool fits = true;
   for (const auto& part : parts) {
-    if (part.size() > kRingBytes - kHeaderSize - payload) {
+    if (part.size() > kBytes - kHeaderSize - payload) {
       fits = false;
       break;
     }
@@ -94,9 +100,9 @@ bool ring_write(RingMemory* ring, uint16_t type, uint32_t execution, uint64_t ti
   uint64_t head = ring->head.load(std::memory_order_relaxed);
   uint64_t filler = 0;
   while (fits) {
-    const uint64_t room = room_to_end(head);
+    const uint64_t room = room_to_end<kBytes>(head);
     filler = total <= room ? 0 : room;
-    if (head - tail + filler + total > kRingBytes) {
+    if (head - tail + filler + total > kBytes) {
       // Full, unless the consumer went on since `tail` was read.
       const uint64_t newer = ring->tail.load(std::memory_order_acquire);
       if (newer == tail) {
@@ -140,7 +146,8 @@ bool ring_write(RingMemory* ring, uint16_t type, uint32_t execution, uint64_t ti
   return true;
 }
 
-bool ring_peek(RingMemory* ring, RecordView* out) {
+template <uint32_t kBytes>
+bool ring_peek(RingOf<kBytes>* ring, RecordView* out) {
   // The loop ends: every turn gives a filler back or leaves.
   for (;;) {
     if (ring->corrupted.load(std::memory_order_relaxed) != 0) return false;
@@ -162,13 +169,15 @@ bool ring_peek(RingMemory* ring, RecordView* out) {
   }
 }
 
-const RecordHeader* ring_peek(RingMemory* ring) {
+template <uint32_t kBytes>
+const RecordHeader* ring_peek(RingOf<kBytes>* ring) {
   RecordView view;
   if (!ring_peek(ring, &view)) return nullptr;
   return reinterpret_cast<const RecordHeader*>(view.payload.data() - kHeaderSize);
 }
 
-void ring_pop(RingMemory* ring) {
+template <uint32_t kBytes>
+void ring_pop(RingOf<kBytes>* ring) {
   // Looks again: the size that ring_peek saw may have been overwritten by its owner since.
   if (ring->corrupted.load(std::memory_order_relaxed) != 0) return;
   const uint64_t tail = ring->tail.load(std::memory_order_relaxed);
@@ -188,10 +197,22 @@ void ring_pop(RingMemory* ring) {
   }
 }
 
-uint64_t ring_backlog(const RingMemory* ring) {
+template <uint32_t kBytes>
+uint64_t ring_backlog(const RingOf<kBytes>* ring) {
   if (ring->corrupted.load(std::memory_order_relaxed) != 0) return 0;
   const uint64_t tail = ring->tail.load(std::memory_order_relaxed);
   return ring->head.load(std::memory_order_acquire) - tail;
 }
+
+#define FILIBUSTER_RING(Memory)                                        \
+  template bool ring_write(Memory*, uint16_t, uint32_t, uint64_t,      \
+                           std::span<const std::span<const uint8_t>>); \
+  template const RecordHeader* ring_peek(Memory*);                     \
+  template bool ring_peek(Memory*, RecordView*);                       \
+  template void ring_pop(Memory*);                                     \
+  template uint64_t ring_backlog(const Memory*);
+FILIBUSTER_RING(RingMemory)
+FILIBUSTER_RING(TapeMemory)
+#undef FILIBUSTER_RING
 
 }  // namespace filibuster

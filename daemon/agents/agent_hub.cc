@@ -49,7 +49,7 @@ constexpr auto kQuiescenceStep = std::chrono::microseconds(500);
 // How long the streams of relayed connections may take to end when the session does.
 constexpr uint64_t kRetirementNs = 3'000'000'000;
 
-class Hub final : public AgentHub, ConnectedAgents::Host {
+class Hub final : public AgentHub, ConnectedAgents::Host, Recordings {
  public:
   explicit Hub(const HubOptions& options) : options_(options), recorder_(options.index_parts) {}
   ~Hub() override;
@@ -74,6 +74,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   ExecutionRecord next_execution(uint32_t next) override;
   ExecutionRecord snapshot(StackLines lines) override;
   ExecutionRecord take_ended() override;
+  Recordings& recordings() override { return *this; }
   std::vector<OtherSession> others() const override { return pages_.others(); }
   std::vector<AgentRecord> agents() const override;
   bool has_agent(uint32_t pid) const override;
@@ -83,6 +84,10 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   }
 
  private:
+  Result<void> start(std::shared_ptr<RecordingSink> sink, What what) override;
+  void stop() override;
+  void look() override;
+
   void run();
   ExecutionRecord end_record(const ConnectedAgents::Drained& last,
                              const std::function<void()>& leave);
@@ -104,6 +109,9 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   std::unique_ptr<LaneWriter> lane_;
   UniqueFd epoll_, listener_, wake_;
   Symbolizer symbolizer_;  // has its own lock
+  Tapes tapes_;            // has its own locks, which are taken after `mutex_`
+  std::mutex recording_;   // of whoever begins or ends a recording; taken before `mutex_`
+  uint32_t recordings_ = 0;
 
   mutable std::mutex mutex_;  // guards the members below, and lane_ but for its lease
   std::condition_variable changed_;
@@ -161,6 +169,7 @@ Result<void> Hub::open() {
                                                 .application = &options_.application,
                                                 .services = &options_.services,
                                                 .recorder = &recorder_,
+                                                .tapes = &tapes_,
                                                 .host = this});
   epoll_event wake{};
   wake.events = EPOLLIN;
@@ -189,6 +198,7 @@ Result<void> Hub::open() {
 
 Hub::~Hub() {
   pages_.retract();  // first, so that no agent begins to register any more
+  if (agents_) stop();
   if (thread_.joinable()) {
     {
       const std::lock_guard lock(mutex_);
@@ -473,6 +483,37 @@ void Hub::symbolize(ExecutionRecord* record, StackLines lines) {
   for (RpcRecord& rpc : record->rpcs) {
     if (rpc.injected || lines == StackLines::kOfAll) symbolizer_.lines(&rpc.stack_text);
   }
+}
+
+Result<void> Hub::start(std::shared_ptr<RecordingSink> sink, What what) {
+  const std::lock_guard recording(recording_);
+  const std::lock_guard lock(mutex_);
+  if (tapes_.running()) return Error{"a recording runs already"};
+  agents_->drain();  // what the rings hold by now was not recorded
+  if (auto begun = tapes_.begin(std::move(sink), ++recordings_); !begun) return begun;
+  const uint32_t parts =
+      kRecordPlaces | (what == What::kPlacesAndBytes ? uint32_t{kRecordBytes} : 0);
+  lane_->record(recordings_ << kRecordingShift | parts);
+  return {};
+}
+
+void Hub::stop() {
+  const std::lock_guard recording(recording_);
+  if (!tapes_.running()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    lane_->record(0);
+    agents_->drain();
+  }
+  tapes_.end();
+}
+
+void Hub::look() {
+  {
+    const std::lock_guard lock(mutex_);
+    agents_->drain();
+  }
+  tapes_.turn();
 }
 
 std::vector<AgentRecord> Hub::agents() const {

@@ -18,6 +18,7 @@
 #include "core/index/masks.h"
 #include "core/result.h"
 #include "daemon/agents/control_pages.h"
+#include "daemon/agents/recordings.h"
 #include "daemon/model/execution_record.h"
 
 namespace filibuster {
@@ -135,6 +136,9 @@ class AgentHub {
   // The same for what is watched without an end: trees of RPCs that have ended are in no later record. All of their stacks
   // are symbolized.
   virtual ExecutionRecord take_ended() = 0;
+
+  // What somebody else records of the agents, besides the executions.
+  virtual Recordings& recordings() = 0;
 
   // Sessions of the same application: processes that are started by hand could follow them as well as this one.
   virtual std::vector<OtherSession> others() const = 0;

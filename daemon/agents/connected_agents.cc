@@ -182,7 +182,7 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
             *hub_.application + " if it belongs to this session");
       }
       welcome.refused = static_cast<uint32_t>(refusal);
-      send_welcome(agent->watched.get(), welcome, -1, -1);
+      send_welcome(agent->watched.get(), welcome, {});
       return false;
     }
   }
@@ -191,7 +191,7 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
     return false;
   }
   if (greeting.refusal != Refusal::kNone) {
-    send_welcome(agent->watched.get(), welcome, -1, -1);
+    send_welcome(agent->watched.get(), welcome, {});
     hub_.recorder->note(
         greeting.refusal == Refusal::kVersion
             ? who + " has an agent of protocol " + std::to_string(greeting.hello.major) + "." +
@@ -207,23 +207,36 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
     hub_.recorder->note(who + " is not interposed: " + ring.error().message);
     return false;
   }
+  Result<TapeReader> tape = TapeReader::create();
+  if (!tape) {
+    hub_.recorder->note(who + " is not interposed: " + tape.error().message);
+    return false;
+  }
   agent->ring = std::move(ring).value();
+  const auto own_tape = std::make_shared<TapeReader>(std::move(tape).value());
+  const EventSource source{id, agent->record.pid, greeting.service,
+                           greeting.notes.find(kAttachedNote) != std::string::npos};
+  if (auto joined = hub_.tapes->joined(source, own_tape); !joined) {
+    hub_.recorder->note(who + " is not interposed: " + joined.error().message);
+    return false;
+  }
   welcome.agent = id;
-  if (!send_welcome(agent->watched.get(), welcome, hub_.lane->descriptor(),
-                    agent->ring->descriptor())) {
+  if (!send_welcome(agent->watched.get(), welcome,
+                    {hub_.lane->descriptor(), agent->ring->descriptor(), own_tape->descriptor()})) {
+    hub_.tapes->ended(id);
     // The agent waits a second, then its process goes on as without us for the rest of the session.
     agent->source = {id, agent->record.pid, executable_of(pid)};
     return goes_on_unheard(id, agent, "gave up waiting for its registration");
   }
   fail_point("registered");
   agent->ring->close_descriptor();
+  own_tape->close_descriptor();
   agent->state = Agent::State::kRegistered;
   agent->record.start_time = greeting.hello.start_time;
   agent->record.service = greeting.service;
   agent->record.executable = greeting.executable;
   agent->record.notes = greeting.notes;
-  agent->source = {id, agent->record.pid, greeting.service,
-                   greeting.notes.find(kAttachedNote) != std::string::npos};
+  agent->source = source;
   // The process is heard again: its earlier agent makes no execution incomplete any more.
   forget_unheard(agent->record.pid);
   return true;
@@ -302,6 +315,7 @@ bool ConnectedAgents::goes_on_unheard(uint32_t id, Agent* agent, const std::stri
 void ConnectedAgents::drop(Agent* agent, const std::string& why) {
   if (agent->state == Agent::State::kDropped) return;
   agent->state = Agent::State::kDropped;
+  hub_.tapes->ended(agent->source.agent);
   agent->why = agent->source.name() + ": its agent " + why + "; " +
                "not read any more, its executions are incomplete";
   hub_.recorder->lost(agent->why, NoConclusion::kNotHeard);
@@ -338,6 +352,7 @@ void ConnectedAgents::end(uint32_t id) {
 void ConnectedAgents::forget(Agents::iterator place) {
   Agent& agent = place->second;
   hub_.host->agent_ended(place->first);
+  hub_.tapes->ended(place->first);
   if (agent.state != Agent::State::kConnected) {
     agent.record.alive = false;
     ended_.push_back(std::move(agent.record));
@@ -357,19 +372,24 @@ void ConnectedAgents::forget_unheard(uint32_t pid) {
 ConnectedAgents::Drained ConnectedAgents::drain(Agent* agent) {
   Drained out;
   bool sound = true;
-  const RingReader::State state = agent->ring->drain(
+  const RingState state = agent->ring->drain(
       [&](const EventHead& head, std::span<const uint8_t> payload) {
         if (head.type == static_cast<uint16_t>(EventType::kListen)) listens(*agent, payload);
         if (head.type == static_cast<uint16_t>(EventType::kNoLimit)) waits(*agent, payload);
-        sound = hub_.recorder->event(agent->source, head, payload) && sound;
+        const bool is_event = hub_.recorder->event(agent->source, head, payload);
+        if (is_event) hub_.tapes->event(agent->source, head, payload);
+        sound = is_event && sound;
+        return true;
       },
       &out.events);
-  if (const uint64_t dropped = agent->ring->take_dropped(); dropped != 0)
+  if (const uint64_t dropped = agent->ring->take_dropped(); dropped != 0) {
+    hub_.tapes->lost(agent->source.agent, dropped);
     hub_.recorder->lost(agent->source.name() + ": " + std::to_string(dropped) +
                             " events did not fit into the ring of its agent",
                         NoConclusion::kEventsLost, dropped);
-  out.pending = state == RingReader::State::kPending;
-  if (state == RingReader::State::kCorrupt) {
+  }
+  out.pending = state == RingState::kPending;
+  if (state == RingState::kCorrupt) {
     drop(agent, "has a malformed ring of events");
   } else if (!sound) {
     drop(agent, "sent a malformed event");

@@ -20,6 +20,7 @@
 #include "daemon/agents/recorder.h"
 #include "daemon/agents/registration.h"
 #include "daemon/agents/ring_reader.h"
+#include "daemon/agents/tapes.h"
 #include "daemon/base/descriptors.h"
 #include "daemon/model/execution_record.h"
 
@@ -53,6 +54,7 @@ class ConnectedAgents {
     const std::string* application = nullptr;
     const std::set<std::string>* services = nullptr;  // HubOptions
     Recorder* recorder = nullptr;
+    Tapes* tapes = nullptr;
     Host* host = nullptr;
   };
   struct Drained {

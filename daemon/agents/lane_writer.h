@@ -34,6 +34,10 @@ class LaneWriter {
   void write_masks(const MaskTable& masks);
   // `wanted`: agents report the fields of every body, from the next execution on.
   void report_fields(bool wanted);
+  // What agents record from now on (LaneMemory::recording).
+  void record(uint32_t recording) {
+    memory_->recording.store(recording, std::memory_order_release);
+  }
   void write_hosts(std::span<const HostAddress> hosts);
   void write_targets(std::span<const Target128> targets);
 

@@ -62,6 +62,13 @@ bool formed_on_arrival(const RpcRecord& rpc) {
   return (rpc.flags & kRpcEntry) != 0;
 }
 
+// Of an event that only a recording asks for.
+template <typename Event>
+bool is_whole(std::span<const uint8_t> payload) {
+  Event event;
+  return decode(payload.data(), payload.size(), &event);
+}
+
 template <typename Event>
 constexpr bool kOfItsIssuer =
     std::is_same_v<Event, RpcIssued> || std::is_same_v<Event, RpcFinished> ||
@@ -134,6 +141,10 @@ bool Recorder::event(const EventSource& source, const EventHead& head,
       return take<UnseenRequests>(source, head, payload);
     case EventType::kRpcBody:
       return take<RpcBody>(source, head, payload);
+    case EventType::kConnectionSeen:
+      return is_whole<ConnectionSeen>(payload);
+    case EventType::kRpcAt:
+      return is_whole<RpcAt>(payload);
     case EventType::kListen:
     case EventType::kNoLimit:
     case EventType::kFiller:

@@ -14,20 +14,11 @@
 
 #include "core/protocol/incomplete.h"
 #include "daemon/agents/agent_hub.h"
-#include "daemon/agents/ring_reader.h"
+#include "daemon/agents/event_source.h"
 #include "daemon/agents/rpc_memory.h"
 #include "daemon/model/execution_record.h"
 
 namespace filibuster {
-
-struct EventSource {  // the agent in whose ring an event was
-  uint32_t agent = 0, pid = 0;
-  std::string service;
-  bool is_proxy = false;  // of an attached service, so that its pid says nothing to anybody
-  std::string name() const {
-    return service + (is_proxy ? " (attached)" : " (pid " + std::to_string(pid) + ")");
-  }
-};
 
 class Recorder {
  public:

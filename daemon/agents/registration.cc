@@ -202,22 +202,21 @@ bool read_relay_state(const Message& message, RelayState* state, std::string_vie
   return true;
 }
 
-bool send_welcome(int socket, const Welcome& welcome, int lane_memory, int ring) {
+bool send_welcome(int socket, const Welcome& welcome, std::initializer_list<int> descriptors) {
   Welcome copy = welcome;
   iovec part{&copy, sizeof copy};
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kWelcomeDescriptors * sizeof(int))] = {};
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
-  if (lane_memory >= 0 && ring >= 0) {
+  if (descriptors.size() == kWelcomeDescriptors) {
     header.msg_control = control;
     header.msg_controllen = sizeof control;
     cmsghdr* c = CMSG_FIRSTHDR(&header);
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(2 * sizeof(int));
-    const int fds[2] = {lane_memory, ring};
-    std::memcpy(CMSG_DATA(c), fds, sizeof fds);
+    c->cmsg_len = CMSG_LEN(kWelcomeDescriptors * sizeof(int));
+    std::memcpy(CMSG_DATA(c), descriptors.begin(), kWelcomeDescriptors * sizeof(int));
   }
   ssize_t sent = 0;
   do {

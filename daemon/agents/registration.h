@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,8 +71,8 @@ bool read_hand_off(const Message& message, HandOff* hand_off);
 bool read_relay_state(const Message& message, RelayState* state, std::string_view* table,
                       std::string_view* half_read);
 
-// The descriptors are -1 where the agent is refused. False: the agent is gone.
-bool send_welcome(int socket, const Welcome& welcome, int lane_memory, int ring);
+// The descriptors are lane memory, ring and tape, or none where the agent is refused. False: the agent is gone.
+bool send_welcome(int socket, const Welcome& welcome, std::initializer_list<int> descriptors);
 
 // Text from an agent as it may stand in a report: control characters become '?', and all bytes
 // beyond ASCII do if the whole is not UTF-8.

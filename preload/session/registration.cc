@@ -31,6 +31,7 @@ constinit std::atomic<bool> g_will_execute{false};
 namespace {
 
 constinit std::atomic<uint64_t> g_last_lane{0};  // session << 16 | lane
+constinit std::atomic<bool> g_parent_was_recorded{false};
 
 constexpr uint64_t kRegistrationNs = 1'000'000'000;
 // The daemon renews its lease every 100 ms. A lease this old belongs to a daemon that died: the process
@@ -108,10 +109,10 @@ bool say_hello(const Reached& daemon, uint32_t sessions) {
 }
 
 // Receives the welcome, and the descriptors that came with it (-1: none).
-bool receive_welcome(int fd, Welcome* welcome, int (&descriptors)[2]) {
-  descriptors[0] = descriptors[1] = -1;
+bool receive_welcome(int fd, Welcome* welcome, int (&descriptors)[kWelcomeDescriptors]) {
+  for (int& none : descriptors) none = -1;
   iovec data{welcome, sizeof *welcome};
-  alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE((kWelcomeDescriptors + 1) * sizeof(int))] = {};
   msghdr header{};
   header.msg_iov = &data;
   header.msg_iovlen = 1;
@@ -129,7 +130,7 @@ bool receive_welcome(int fd, Welcome* welcome, int (&descriptors)[2]) {
     for (size_t i = 0; i < count; ++i) {
       int received;
       std::memcpy(&received, CMSG_DATA(c) + i * sizeof(int), sizeof received);
-      if (got < 2) {
+      if (got < kWelcomeDescriptors) {
         descriptors[got++] = received;
       } else {
         raw_syscall(SYS_close, received);
@@ -157,8 +158,10 @@ Memory* map_memory(int fd, uint64_t magic) {
 void unmap(Attachment* a) {
   if (a->lane != nullptr) raw_syscall(SYS_munmap, a->lane, sizeof(LaneMemory));
   if (a->ring != nullptr) raw_syscall(SYS_munmap, a->ring, sizeof(RingMemory));
+  if (a->tape != nullptr) raw_syscall(SYS_munmap, a->tape, sizeof(TapeMemory));
   a->lane = nullptr;
   a->ring = nullptr;
+  a->tape = nullptr;
   a->generation = 0;
   a->agent = 0;
   a->retired_ns = 0;
@@ -191,7 +194,7 @@ Attachment* exchange(const Choice& choice, uint64_t deadline) {
     return nullptr;
   }
   Welcome welcome;
-  int descriptors[2] = {-1, -1};
+  int descriptors[kWelcomeDescriptors] = {-1, -1, -1};
   bool done = say_hello(choice.daemon, 1) && wait_for(socket, POLLIN, deadline) &&
               receive_welcome(socket, &welcome, descriptors) && welcome.refused == 0 &&
               welcome.major == kProtocolMajor && welcome.generation == choice.generation &&
@@ -199,6 +202,7 @@ Attachment* exchange(const Choice& choice, uint64_t deadline) {
   if (done) {
     a->lane = map_memory<LaneMemory>(descriptors[0], kLaneMagic);
     a->ring = map_memory<RingMemory>(descriptors[1], kRingMagic);
+    a->tape = map_memory<TapeMemory>(descriptors[2], kTapeMagic);
     done = a->lane != nullptr && a->ring != nullptr && a->lane->size == sizeof(LaneMemory) &&
            a->ring->size == kRingBytes;
   }
@@ -392,6 +396,10 @@ bool executing() {
          own_process();
 }
 
+bool parent_was_recorded() {
+  return g_parent_was_recorded.load(std::memory_order_relaxed);
+}
+
 LaneOfSession last_lane() {
   const uint64_t packed = g_last_lane.load(std::memory_order_acquire);
   return {static_cast<uint32_t>(packed >> 16), static_cast<uint16_t>(packed)};
@@ -420,6 +428,8 @@ void registration_after_fork() {
   g_registering.store(false, std::memory_order_relaxed);
   Attachment* inherited = g_attachment.exchange(nullptr, std::memory_order_relaxed);
   if (inherited == nullptr) return;
+  g_parent_was_recorded.store(inherited->lane->recording.load(std::memory_order_relaxed) != 0,
+                              std::memory_order_relaxed);
   // The registration is the parent's: for the daemon the parent lives as long as its end of the socket,
   // and nobody else writes its ring. Lane memory comes again with the child's own registration.
   const int socket = inherited->socket.exchange(-1);

@@ -25,6 +25,7 @@ struct Attachment {
   uint64_t generation = 0;
   LaneMemory* lane = nullptr;
   RingMemory* ring = nullptr;
+  TapeMemory* tape = nullptr;  // nullptr: there is no room for it in the address space
   uint32_t agent = 0;
   std::atomic<int> socket{-1};
   std::atomic<uint32_t> last_rpc{0};  // sequence part of RPC ids
@@ -48,6 +49,9 @@ struct LaneOfSession {
   uint16_t lane = 0;
 };
 LaneOfSession last_lane();
+
+// A recording ran in the session of the process that this one was forked from, and this one has not registered since.
+bool parent_was_recorded();
 
 // Registers if need be (agent.h attached()); nullptr: pass through.
 Attachment* attach();

@@ -51,6 +51,12 @@ class Flow {
   std::atomic<uint32_t> sequence_{0};
 };
 
+// One direction of a connection in a recording (tape.h); for the owner of its flow, but for whoever tells the end.
+struct TapedFlow {
+  uint64_t stamp = 0;  // the recording that `position` belongs to
+  std::atomic<uint64_t> position{0};
+};
+
 enum class ConnectState : uint8_t { kNone, kPending, kDone };
 
 // The first bytes of one direction, as long as they could be those of several protocols.
@@ -130,6 +136,10 @@ struct alignas(64) Connection {
   Hash128 answered_path;
   uint32_t answered_in = 0;
   uint64_t requests = 0;  // number of requests that were seen
+  // The recording to which it was said what connection this is: agent << 32 | number of the recording.
+  std::atomic<uint64_t> announced{0};
+  TapedFlow taped[2];                  // by Traffic
+  std::atomic<bool> taped_end{false};  // the peer's end is on the tape
 
   // What carries the bytes; nullptr: the descriptor does. Then set once.
   std::atomic<Transport*> transport{nullptr};

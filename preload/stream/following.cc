@@ -13,6 +13,7 @@
 #include "preload/stream/kept.h"
 #include "preload/stream/recognition.h"
 #include "preload/stream/sender.h"
+#include "preload/stream/tape.h"
 
 namespace filibuster::preload {
 
@@ -97,13 +98,24 @@ void unpin(Connection* c) {
   g_connections.give(c);
 }
 
+namespace {
+
+// True: it was followed until now.
+bool change_to_given_up(Connection& c, uint8_t reason) {
+  const State before = c.state.change(Event::kGiveUp);
+  if (before == ConnectionState::after(before, Event::kGiveUp)) return false;
+  if (taping() != 0) tape_given_up(c, reason);
+  return true;
+}
+
+}  // namespace
+
 void give_up_silently(Connection& c) {
-  c.state.change(Event::kGiveUp);
+  change_to_given_up(c, 0);
 }
 
 void give_up(Connection& c, NotInterposedReason reason) {
-  const State before = c.state.change(Event::kGiveUp);
-  if (before != ConnectionState::after(before, Event::kGiveUp)) report_given_up(c, reason);
+  if (change_to_given_up(c, static_cast<uint8_t>(reason))) report_given_up(c, reason);
 }
 
 void report_given_up(const Connection& c, NotInterposedReason reason) {
@@ -160,6 +172,7 @@ namespace {
 
 void observe_in_turn(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) {
   Followed* protocol = c.protocol();
+  const Tapped tapped{fd, protocol == nullptr};
   if (protocol == nullptr) {
     protocol = recognise(c, traffic, pieces, 0, size);
     if (protocol == nullptr) return;
@@ -167,9 +180,11 @@ void observe_in_turn(Connection& c, int fd, Traffic traffic, Pieces pieces, size
   if (has_kept(c, traffic)) {
     const KeptBytes kept = take_kept(c, traffic);
     const iovec before{const_cast<char*>(kept.bytes), kept.size};
+    if (taping_bytes() != 0) tape_bytes(c, tapped, traffic, before, 0, kept.size);
     protocol->observed(c, fd, traffic, before, kept.size);
     if (!c.state.is_followed()) return;
   }
+  if (taping_bytes() != 0) tape_bytes(c, tapped, traffic, pieces, 0, size);
   protocol->observed(c, fd, traffic, pieces, size);
 }
 
@@ -206,11 +221,13 @@ void observe_unseen(Connection& c, bool requests, size_t size, uint32_t sequence
   const Traffic traffic = requests ? Traffic::kRequests : Traffic::kResponses;
   if (!flow.take_turn(sequence) || protocol == nullptr || !protocol->unseen(c, traffic, size))
     give_up(c, NotInterposedReason::kSpliced);
+  if (taping() != 0 && c.state.is_followed()) tape_gap(c, traffic, size);
   flow.release();
   settle(c);
 }
 
 void observe_end(Connection& c, int error) {
+  if (taping() != 0) tape_closed(c, error, true);
   if (c.role != Role::kClient) {
     if (error != 0) c.last_error = error;
     return;  // a server may still answer; close ends what is open

@@ -49,6 +49,12 @@ struct Released {
   } then = Then::kHold;
 };
 
+// What a recording has of a stream: kNone: nothing. `messages`: how many requests went by, as RpcAt::number counts them.
+struct Spoken {
+  StreamProtocol protocol = StreamProtocol::kNone;
+  uint64_t messages = 0;
+};
+
 // One connection, as its protocol knows it.
 class Followed {
  public:
@@ -140,6 +146,8 @@ class Followed {
 
   // --- what is particular
 
+  // Its bytes, as they are offered and observed, are those of a protocol that a recording can be read by.
+  virtual Spoken spoken(const Connection&) const { return {}; }
   // The agent still has to send or receive something over the connection, with a session or without.
   virtual bool owes() const { return false; }
   // The agent has changed the stream, so that its bytes cannot pass by the original calls any more.

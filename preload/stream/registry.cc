@@ -14,6 +14,7 @@
 #include "preload/session/state.h"
 #include "preload/stream/ready_made.h"
 #include "preload/stream/sender.h"
+#include "preload/stream/tape.h"
 
 namespace filibuster::preload {
 
@@ -58,6 +59,7 @@ void drop_descriptor(Connection* c) {
     // A child's copy is not reported, because the parent reports the connection.
     if (c->fork_epoch == g_fork_epoch.load(std::memory_order_relaxed)) {
       c->closing.store(true);
+      if (taping() != 0) tape_closed(*c, 0, false);
       end_silence(*c);
       settle(*c);
     } else {

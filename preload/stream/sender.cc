@@ -13,6 +13,7 @@
 #include "preload/stream/delivery.h"
 #include "preload/stream/holds.h"
 #include "preload/stream/recognition.h"
+#include "preload/stream/tape.h"
 
 namespace filibuster::preload {
 
@@ -62,13 +63,14 @@ void check_came_back(Connection& c, const Offer& offer) {
 }
 
 // Shows the protocol the offered bytes that it has not seen yet.
-void show(Connection& c, const Offer& offer) {
+void show(Connection& c, int fd, const Offer& offer) {
   Wire& w = c.wire;
   check_came_back(c, offer);
   const uint64_t from = w.fed;
   w.fed = std::max(w.fed, offer.end);
   if (!c.state.is_followed() || from >= offer.end) return;
   Followed* protocol = c.protocol();
+  const Tapped tapped{fd, protocol == nullptr};
   if (protocol == nullptr) {
     const size_t size = static_cast<size_t>(offer.end - offer.base);
     protocol = recognise(c, Traffic::kRequests, offer.pieces,
@@ -79,9 +81,13 @@ void show(Connection& c, const Offer& offer) {
   if (has_kept(c, Traffic::kRequests)) {
     const KeptBytes kept = take_kept(c, Traffic::kRequests);
     const iovec before{const_cast<char*>(kept.bytes), kept.size};
+    if (taping_bytes() != 0) tape_bytes(c, tapped, Traffic::kRequests, before, 0, kept.size);
     protocol->offered(c, {before, from - kept.size, from}, from - kept.size);
   }
   if (!c.state.is_followed()) return;
+  if (taping_bytes() != 0)
+    tape_bytes(c, tapped, Traffic::kRequests, offer.pieces, static_cast<size_t>(from - offer.base),
+               static_cast<size_t>(offer.end - from));
   protocol->offered(c, offer, from);
 }
 
@@ -161,7 +167,7 @@ IoResult send_owned(Connection& c, int fd, Pieces pieces, size_t offered, int fl
     return {swallows_writes(fd) ? static_cast<ssize_t>(offered) : kNotHandled, 0};
   }
   const Offer offer{pieces, w.accepted, w.accepted + offered};
-  show(c, offer);
+  show(c, fd, offer);
   Followed* protocol = c.protocol();
   if (!c.state.is_followed() && w.held_size == 0 && !w.edits.has_edits() && c.aside.load() < 0 &&
       (protocol == nullptr || (!protocol->cannot_be_left() && !protocol->waits_for_its_fault(c)))) {
@@ -416,6 +422,7 @@ void skip_sent(Connection& c, uint64_t size) {
     w.accepted += size;
     w.fed = w.accepted;
   }
+  if (taping() != 0 && c.state.is_followed()) tape_gap(c, Traffic::kRequests, size);
   c.request_flow.release();
   settle(c);
 }

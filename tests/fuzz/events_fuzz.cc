@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace filibuster;
   if (size == 0) return 0;
   const std::vector<uint8_t> bytes(data + 1, data + size);
-  switch (data[0] % 12) {
+  switch (data[0] % 14) {
     case 0:
       check<RpcIssued>(bytes);
       break;
@@ -62,8 +62,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 10:
       check<RpcFields>(bytes);
       break;
-    default:
+    case 11:
       check<RpcBody>(bytes);
+      break;
+    case 12:
+      check<ConnectionSeen>(bytes);
+      break;
+    default:
+      check<RpcAt>(bytes);
       break;
   }
   return 0;

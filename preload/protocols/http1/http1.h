@@ -66,6 +66,7 @@ struct Http1 final : Followed {
     return requests.state() == http1::ParseState::kStart;
   }
   bool may_be_ended() const override { return true; }
+  Spoken spoken(const Connection& c) const override { return {StreamProtocol::kHttp1, c.requests}; }
   bool is_idle(const Connection& c) const override;
   uint32_t open_requests() const override { return exchanges.size(); }
   const Incoming* incoming_at(uint32_t i) const override {

@@ -6,6 +6,7 @@
 #include "preload/protocols/http2/http2.h"
 #include "preload/rpc/fields.h"
 #include "preload/stream/kept.h"
+#include "preload/stream/tape.h"
 
 namespace filibuster::preload {
 namespace {
@@ -118,6 +119,7 @@ void decide(Connection& c, bool body_complete, Hash128 body) {
   drop_origin(h.origin);
   h.origin = nullptr;
   ++c.requests;
+  if (taping() != 0) place_rpc(c, x->call, c.requests);
   h.current = x;
   h.exchanges.push(x);
   add_edits(c, x);

@@ -6,6 +6,7 @@
 #include "preload/protocols/http1/http1.h"
 #include "preload/protocols/http2/http2.h"
 #include "preload/stream/kept.h"
+#include "preload/stream/tape.h"
 
 namespace filibuster::preload {
 
@@ -37,6 +38,7 @@ void server_request_head(Connection& c, const http1::MessageHead& head) {
   std::memcpy(x->method, head.method.data(), x->method_size);
   const RequestHead request = request_head(head);
   x->incoming = incoming_begin({&request, read_by_event_loop(c)});
+  if (taping() != 0) place_rpc(c, x->incoming, c.requests);
   end_kept_before_refusal(x->incoming);
   h.current = x;
   if (!h.exchanges.push(x)) {

@@ -85,6 +85,7 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   void free(Connection& c) override;
   uint32_t open_incoming(const Incoming** one) override;
   const Incoming* incoming_of_stream(uint32_t stream) override;
+  Spoken spoken(const Connection&) const override { return {StreamProtocol::kHttp2, 0}; }
   bool owes() const override { return rewriting; }
   bool cannot_be_left() const override { return rewriting; }
   // conversion.cc

@@ -9,6 +9,7 @@
 #include "core/protocol/relay.h"
 #include "preload/protocols/http2/http2_connection.h"
 #include "preload/stream/holds.h"
+#include "preload/stream/tape.h"
 
 namespace filibuster::preload {
 namespace {
@@ -37,6 +38,7 @@ void decide_stream(Connection& c, Http2Connection& h, StreamCall* x) {
   if (info.opens_connection) info.connect = c.connect.name;
   info.encrypted = c.transport.load() != nullptr;
   outgoing_begin(info, &x->call);
+  if (taping() != 0) place_rpc(c, x->call, x->stream);
   drop_origin(x->origin);
   x->origin = nullptr;
   ++c.requests;

@@ -11,6 +11,7 @@
 #include "preload/protocols/http2/http2_connection.h"
 #include "preload/rpc/fields.h"
 #include "preload/stream/kept.h"
+#include "preload/stream/tape.h"
 
 namespace filibuster::preload {
 
@@ -357,6 +358,7 @@ void Http2Connection::on_request(Stream& stream, const MessageHead& head,
   // Requests of several callers come in one read, and any thread may answer them.
   const RequestHead seen = request_head(head, header_block.end_stream);
   x->incoming = incoming_begin({&seen, true});
+  if (taping() != 0) place_rpc(*owner, x->incoming, stream.id);
   end_kept_before_refusal(x->incoming);
   if (!incoming_needs_body(x->incoming)) return;
   x->request = make_request_part();

@@ -8,6 +8,7 @@
 #include "preload/protocols/redis/redis.h"
 #include "preload/rpc/fields.h"
 #include "preload/stream/kept.h"
+#include "preload/stream/tape.h"
 
 namespace filibuster::preload {
 namespace {
@@ -148,6 +149,7 @@ void form_call(Connection& c, const Made& made) {
   }
   OutgoingCall call;
   outgoing_begin(info, &call);
+  if (taping() != 0) place_rpc(c, call, made.first->number);
   ++c.requests;
   if (c.ended_for.load(std::memory_order_relaxed) != 0) note_request_on_ended(c, call);
   if (call.active && arguments.fields != nullptr)

@@ -48,6 +48,7 @@ class CommandQueue {
   bool is_answered(uint64_t number) const {
     return answered_.load(std::memory_order_acquire) >= number;
   }
+  uint64_t pushed() const { return pushed_.load(std::memory_order_acquire); }
   bool empty() const {
     return answered_.load(std::memory_order_acquire) == pushed_.load(std::memory_order_acquire);
   }

@@ -75,6 +75,9 @@ struct Redis final : Followed {
     return requests.state() == resp::CommandState::kStart;
   }
   bool may_be_ended() const override { return true; }
+  Spoken spoken(const Connection&) const override {
+    return {StreamProtocol::kRedis, commands.pushed()};
+  }
   bool is_idle(const Connection& c) const override;
   void end_unanswered(Connection& c) override;
   void settle(Connection& c) override;

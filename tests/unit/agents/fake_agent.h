@@ -99,7 +99,7 @@ class FakeAgent {
   bool say_hello(const Hello& hello) { return send_bytes(&hello, sizeof hello) && read_welcome(); }
   bool read_welcome() {
     iovec part{&welcome_, sizeof welcome_};
-    alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(kWelcomeDescriptors * sizeof(int))] = {};
     msghdr header{};
     header.msg_iov = &part;
     header.msg_iovlen = 1;
@@ -107,12 +107,13 @@ class FakeAgent {
     header.msg_controllen = sizeof control;
     if (::recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC) != sizeof welcome_) return false;
     const cmsghdr* c = CMSG_FIRSTHDR(&header);
-    if (c == nullptr || c->cmsg_len != CMSG_LEN(2 * sizeof(int))) return true;
-    int fds[2];
+    if (c == nullptr || c->cmsg_len != CMSG_LEN(kWelcomeDescriptors * sizeof(int))) return true;
+    int fds[kWelcomeDescriptors];
     std::memcpy(fds, CMSG_DATA(c), sizeof fds);
     lane_fd_ = UniqueFd(fds[0]);
     ring_fd_ = UniqueFd(fds[1]);
-    return lane_.map(fds[0]) && ring_.map(fds[1]);
+    tape_fd_ = UniqueFd(fds[2]);
+    return lane_.map(fds[0]) && ring_.map(fds[1]) && tape_.map(fds[2]);
   }
   bool send_bytes(const void* bytes, size_t size) {
     return ::send(socket_.get(), bytes, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
@@ -122,6 +123,7 @@ class FakeAgent {
   const Welcome& welcome() const { return welcome_; }
   LaneMemory* lane() const { return lane_.get(); }
   RingMemory* ring() const { return ring_.get(); }
+  TapeMemory* tape() const { return tape_.get(); }
   int lane_fd() const { return lane_fd_.get(); }
   int ring_fd() const { return ring_fd_.get(); }
   bool connected() const { return connected_; }
@@ -220,11 +222,12 @@ class FakeAgent {
   }
 
  private:
-  UniqueFd socket_, lane_fd_, ring_fd_;
+  UniqueFd socket_, lane_fd_, ring_fd_, tape_fd_;
   bool connected_ = false;
   Welcome welcome_;
   SharedMapping<LaneMemory> lane_;
   SharedMapping<RingMemory> ring_;
+  SharedMapping<TapeMemory> tape_;
 };
 
 inline bool any_contains(const std::vector<NotInjected>& rows, const std::string& part) {

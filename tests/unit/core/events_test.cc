@@ -182,6 +182,45 @@ TEST(Events, EveryEndingIsOneAndNothingElse) {
   }
 }
 
+TEST(Events, ConnectionSeenRoundTrips) {
+  ConnectionSeen e;
+  e.connection = 12;
+  e.recording = 3;
+  e.server = 1;
+  e.protocol = StreamProtocol::kRedis;
+  e.seen_from = SeenFrom::kTheMiddle;
+  e.messages = 90;
+  e.local_port = 5001;
+  e.local = "127.0.0.1:5001";
+  e.peer = "127.0.0.1:40000";
+  e.service = "movies";
+  const ConnectionSeen d = round_trip(e);
+  EXPECT_EQ(d.connection, 12u);
+  EXPECT_EQ(d.recording, 3u);
+  EXPECT_EQ(d.protocol, StreamProtocol::kRedis);
+  EXPECT_EQ(d.seen_from, SeenFrom::kTheMiddle);
+  EXPECT_EQ(d.messages, 90u);
+  EXPECT_EQ(d.local_port, 5001);
+  EXPECT_EQ(d.peer, "127.0.0.1:40000");
+  EXPECT_EQ(d.service, "movies");
+}
+
+TEST(Events, ConnectionSeenOfNoProtocolIsRefused) {
+  ConnectionSeen e;
+  e.protocol = StreamProtocol::kNone;
+  const std::vector<uint8_t> bytes = encoded(e);
+  ConnectionSeen out;
+  EXPECT_FALSE(decode(bytes.data(), bytes.size(), &out));
+}
+
+TEST(Events, RpcAtRoundTrips) {
+  const RpcAt d = round_trip(RpcAt{.rpc = 5, .connection = 6, .number = 7, .incoming = 1});
+  EXPECT_EQ(d.rpc, 5u);
+  EXPECT_EQ(d.connection, 6u);
+  EXPECT_EQ(d.number, 7u);
+  EXPECT_EQ(d.incoming, 1);
+}
+
 TEST(Events, NoLimitRoundTrips) {
   EXPECT_EQ(round_trip(NoLimit{.rpc = 5}).rpc, 5u);
 }
