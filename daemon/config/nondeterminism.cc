@@ -209,13 +209,14 @@ std::string wrong_segments(const NondeterminismRule& rule, bool whole_paths) {
 namespace {
 
 void read_rules(Reader& reader, const SourceNode& node, bool whole_paths, Draft* draft) {
-  if (!reader.expect(node, Kind::kArray, "'nondeterminism'")) return;
+  const std::string what = node.key.empty() ? "nondeterminism" : node.key;
+  if (!reader.expect(node, Kind::kArray, "'" + what + "'")) return;
   for (const SourceNode& child : node.children) {
     NondeterminismRule rule;
     rule.line = reader.line_of(child);
     const size_t before = reader.errors();
-    read_object<NondeterminismRule>(reader, child, "a rule of 'nondeterminism'",
-                                    kNondeterminismKeys, &rule);
+    read_object<NondeterminismRule>(reader, child, "a rule of '" + what + "'", kNondeterminismKeys,
+                                    &rule);
     if (reader.errors() != before) continue;
     if (masks_nothing(rule)) {
       reader.error(child.offset,
@@ -241,6 +242,12 @@ void read_rules(Reader& reader, const SourceNode& node, bool whole_paths, Draft*
 
 void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft) {
   read_rules(reader, node, false, draft);
+}
+
+void read_masks(Reader& reader, const SourceNode& node, std::vector<NondeterminismRule>* out) {
+  Draft draft;
+  read_rules(reader, node, true, &draft);
+  *out = std::move(draft.config.nondeterminism);
 }
 
 }  // namespace config

@@ -87,6 +87,8 @@ void finish_hosts(Reader& reader, const std::vector<HostDraft>& hosts, HostOwner
 void check_host_count(Reader& reader, const SourceNode& services, const HostOwners& owners);
 // nondeterminism.cc
 void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft);
+// Such rules that stand elsewhere. They may mask all segments of a path.
+void read_masks(Reader& reader, const SourceNode& node, std::vector<NondeterminismRule>* out);
 // frames.cc: `index.frames`
 void read_frames(Reader& reader, const SourceNode& node, Draft* draft);
 // faults.cc

@@ -1,10 +1,9 @@
 // The server's side of Redis (RESP2). What a client asks of the connection itself is answered as a Redis does.
 #include <algorithm>
-#include <charconv>
 
 #include "core/resp/command_parser.h"
-#include "core/text/ascii.h"
 #include "daemon/stubs/stub_connection.h"
+#include "daemon/wire/resp_value.h"
 
 namespace filibuster::stubs {
 namespace {
@@ -22,48 +21,7 @@ std::string line(char type, std::string text) {
   return type + text + "\r\n";
 }
 
-std::string encoded(const Json& value) {
-  if (value.is_null()) return "$-1\r\n";
-  if (value.is_string()) return bulk(value.get_ref<const std::string&>());
-  if (value.is_boolean()) return value.get<bool>() ? ":1\r\n" : ":0\r\n";
-  if (value.is_number_integer()) return ":" + value.dump() + "\r\n";
-  if (value.is_number()) return bulk(value.dump());
-  if (value.is_array()) {
-    std::string out = "*" + std::to_string(value.size()) + "\r\n";
-    for (const Json& each : value) out += encoded(each);
-    return out;
-  }
-  if (const auto status = value.find("status"); status != value.end() && status->is_string())
-    return line('+', status->get<std::string>());
-  if (const auto error = value.find("error"); error != value.end() && error->is_string())
-    return line('-', error->get<std::string>());
-  return bulk(value.dump());
-}
-
-// The words of a command that CommandParser has accepted: an array of bulk strings, or an inline command.
-std::vector<std::string> words_of(std::string_view bytes) {
-  std::vector<std::string> out;
-  if (!bytes.starts_with('*')) {
-    while (!bytes.empty()) {
-      const size_t begin = bytes.find_first_not_of(" \r\n");
-      if (begin == std::string_view::npos) break;
-      const size_t end = std::min(bytes.find_first_of(" \r\n", begin), bytes.size());
-      out.emplace_back(bytes.substr(begin, end - begin));
-      bytes.remove_prefix(end);
-    }
-    return out;
-  }
-  size_t at = bytes.find('\n');
-  while (at != std::string_view::npos && at + 1 < bytes.size() && bytes[at + 1] == '$') {
-    const size_t end = bytes.find('\n', at + 1);
-    size_t size = 0;
-    std::from_chars(bytes.data() + at + 2, bytes.data() + bytes.size(), size);
-    if (end == std::string_view::npos || end + 1 + size > bytes.size()) break;
-    out.emplace_back(bytes.substr(end + 1, size));
-    at = bytes.find('\n', end + 1 + size);
-  }
-  return out;
-}
+constexpr int kVersion = 2;  // of the protocol that is spoken here
 
 std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](char c) {
@@ -96,7 +54,7 @@ class RedisConnection final : public StubConnection, resp::CommandHandler {
     if (!reply.problem.empty()) {
       bytes = line('-', "ERR filibuster: " + reply.problem);
     } else if (bytes.empty()) {
-      bytes = encoded(reply.answer.message);
+      bytes = wire::resp_reply_bytes(reply.answer.message, kVersion);
     }
     in_order_.put(number, std::move(bytes), &output_);
   }
@@ -107,7 +65,7 @@ class RedisConnection final : public StubConnection, resp::CommandHandler {
   void on_command(const resp::Command& command, size_t end) override {
     begin_ = fed_ + end;
     const std::vector<std::string> words =
-        words_of(std::string_view(buffer_).substr(begin_ - command.size, command.size));
+        wire::command_words(std::string_view(buffer_).substr(begin_ - command.size, command.size));
     if (words.empty() || last_) return;
     const std::string name = upper(words.front());
     if (const std::string own = of_the_connection(name, words); !own.empty()) {
@@ -141,8 +99,10 @@ class RedisConnection final : public StubConnection, resp::CommandHandler {
           "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n# Persistence\r\nloading:0\r\n");
     if (name != "HELLO") return "";
     if (words.size() > 1 && words[1] != "2") return "-NOPROTO unsupported protocol version\r\n";
-    return encoded({"server", "redis", "version", "7.0.0", "proto", 2, "id", 1, "mode",
-                    "standalone", "role", "master", "modules", Json::array()});
+    return wire::resp_reply_bytes(
+        {"server", "redis", "version", "7.0.0", "proto", 2, "id", 1, "mode", "standalone", "role",
+         "master", "modules", Json::array()},
+        kVersion);
   }
 
   const std::string service_;

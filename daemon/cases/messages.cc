@@ -1,0 +1,118 @@
+#include "daemon/cases/messages.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "core/rpc/header_field.h"
+#include "core/text/ascii.h"
+
+namespace filibuster::cases {
+namespace {
+
+constexpr uint64_t kMillisecond = 1'000'000;
+
+constexpr std::array<std::string_view, 6> kOfTheConnection{
+    "connection", "proxy-connection", "keep-alive", "te", "transfer-encoding", "upgrade"};
+constexpr std::array<std::string_view, 4> kOfTheRequest{"host", "content-length", "expect",
+                                                        kHeaderName};
+constexpr std::array<std::string_view, 3> kOfTheAnswer{"content-length", "date", kHeaderName};
+
+bool is_one_of(std::string_view name, std::span<const std::string_view> lower) {
+  return std::any_of(lower.begin(), lower.end(),
+                     [&](std::string_view each) { return equal_ignoring_case(name, each); });
+}
+
+// The fields that Connection names belong to the connection, too.
+bool named_by_connection(const Headers& headers, std::string_view name) {
+  std::string wanted(name);
+  std::transform(wanted.begin(), wanted.end(), wanted.begin(), to_lower);
+  for (const auto& [field, value] : headers) {
+    if (!equal_ignoring_case(field, "connection")) continue;
+    std::string_view rest = value;
+    while (!rest.empty()) {
+      const size_t end = std::min(rest.find(','), rest.size());
+      std::string_view word = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      while (word.starts_with(' ')) word.remove_prefix(1);
+      if (equal_ignoring_case(http1::trim_end(word), wanted)) return true;
+    }
+  }
+  return false;
+}
+
+Headers without(const Headers& headers, std::span<const std::string_view> others) {
+  Headers out;
+  for (const auto& each : headers) {
+    if (!is_one_of(each.first, kOfTheConnection) && !is_one_of(each.first, others) &&
+        !named_by_connection(headers, each.first))
+      out.push_back(each);
+  }
+  return out;
+}
+
+std::vector<Piece> pieces_of(const wire::Http1Message& message) {
+  std::vector<Piece> out;
+  uint64_t last_ns = message.head_ns;
+  for (const wire::Http1Piece& piece : message.pieces) {
+    const uint64_t gap = (piece.time_ns - std::min(last_ns, piece.time_ns)) / kMillisecond;
+    if (out.empty() || gap >= kLeastGapMs) out.push_back({0, gap >= kLeastGapMs ? gap : 0});
+    out.back().size += piece.size;
+    last_ns = piece.time_ns;
+  }
+  const bool with_gaps =
+      std::any_of(out.begin(), out.end(), [](const Piece& piece) { return piece.gap_ms != 0; });
+  // A body that came late as a whole is an answer that came late, and no stream.
+  return with_gaps && out.size() > 1 ? out : std::vector<Piece>();
+}
+
+}  // namespace
+
+Headers kept_of_request(const Headers& headers) {
+  return without(headers, kOfTheRequest);
+}
+
+Headers kept_of_answer(const Headers& headers) {
+  return without(headers, kOfTheAnswer);
+}
+
+Request request_of(const wire::Http1Message& message) {
+  Request out;
+  out.method = message.method;
+  out.target = message.target;
+  out.headers = kept_of_request(message.headers);
+  out.body = message.body;
+  return out;
+}
+
+Answer answer_of(const wire::Http1Message& message) {
+  Answer out;
+  out.status = message.status;
+  out.headers = kept_of_answer(message.headers);
+  out.trailers = message.trailers;
+  out.body = message.body;
+  out.pieces = pieces_of(message);
+  return out;
+}
+
+wire::Http1Message message_of(const Request& request, const std::string& host) {
+  wire::Http1Message out;
+  out.method = request.method;
+  out.target = request.target;
+  out.headers.emplace_back("Host", host);
+  out.headers.insert(out.headers.end(), request.headers.begin(), request.headers.end());
+  out.body = request.body;
+  return out;
+}
+
+wire::Http1Message message_of(const Answer& answer) {
+  wire::Http1Message out;
+  out.status = answer.status;
+  out.headers = answer.headers;
+  out.trailers = answer.trailers;
+  out.body = answer.body;
+  out.chunked = !answer.trailers.empty() || !answer.pieces.empty();
+  return out;
+}
+
+}  // namespace filibuster::cases

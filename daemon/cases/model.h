@@ -1,0 +1,142 @@
+// Recorded cases: one request to a service with its answer, and every call that the service made
+// for it. Plain data, as case_file.h writes and reads it. What calls are compared by is computed
+// when it is needed (identity.h), and never stored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/config/config.h"
+
+namespace filibuster::cases {
+
+inline constexpr int kCaseFormat = 1;
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+enum class Kind : uint8_t { kHttp, kRedis };
+// How an answer that is no answer ends, or what follows it.
+enum class Ends : uint8_t { kNone, kReset, kClosed };
+
+struct Request {
+  std::string method, target;
+  Headers headers;  // those that kept_of_request() (messages.h) leaves
+  std::string body;
+  std::string port;  // the name of the service's port; "": its first one
+  bool operator==(const Request&) const = default;
+};
+
+// A part of a body that came by itself. `gap_ms`: since the part before it, or the head.
+struct Piece {
+  uint64_t size = 0, gap_ms = 0;
+  bool operator==(const Piece&) const = default;
+};
+
+struct Answer {
+  uint16_t status = 0;  // 0: there was none; see `silence` and `ends`
+  Headers headers, trailers;
+  std::string body;
+  std::vector<Piece> pieces;  // only where it came with gaps
+  bool silence = false;       // the caller gave up waiting
+  Ends ends = Ends::kNone;
+  bool operator==(const Answer&) const = default;
+};
+
+// What a call is compared by, but for who made it.
+struct CallInput {
+  Kind kind = Kind::kHttp;
+  std::string to;  // the name of the service that is called
+  Request http;
+  // Redis: an array of words (daemon/wire/resp_value.h). A transaction is one call: ["MULTI",
+  // ["SET", "a", "1"], ["INCR", "b"]].
+  nlohmann::json command;
+  bool operator==(const CallInput&) const = default;
+};
+
+struct Call {
+  CallInput input;
+  std::string site;  // of the program, stable across edits of other lines (identity.h, site_of)
+  bool cause_known = true;
+  // The calls, by their place, whose answers were there before this one was sent. Sorted; those
+  // that follow from others are left out.
+  std::vector<size_t> after;
+  // The place of the first attempt of the call that this one tries again.
+  std::optional<size_t> attempt_of;
+  Answer answer;                        // HTTP
+  std::optional<nlohmann::json> reply;  // Redis; nullopt: see answer.silence and answer.ends
+  int line = 0;                         // in the file that it was read from
+  bool operator==(const Call& other) const {
+    return input == other.input && site == other.site && cause_known == other.cause_known &&
+           after == other.after && attempt_of == other.attempt_of && answer == other.answer &&
+           reply == other.reply;
+  }
+};
+
+struct Case {
+  std::string service;
+  int64_t base_us = 0;  // since 1970, UTC: when the request came
+  uint64_t seen = 1;    // how many equal cases were recorded
+  std::string partial;  // why not all of it was recorded; "": it is whole
+  Request request;
+  // Names of the cases, in order, that bring the service into the state in which this one begins.
+  std::vector<std::string> start;
+  std::vector<Call> calls;  // in order of sending
+  Answer answer;
+  std::string file;  // that it was read from
+  bool operator==(const Case& other) const {
+    return service == other.service && base_us == other.base_us && seen == other.seen &&
+           partial == other.partial && request == other.request && start == other.start &&
+           calls == other.calls && answer == other.answer;
+  }
+};
+
+// What a client of Redis asks of the connection itself: at each connection anew, in any case.
+struct Opening {
+  nlohmann::json command, reply;
+  bool operator==(const Opening&) const = default;
+};
+
+// What belongs to the life of the process: calls of start-up and of background loops, and what
+// connections begin with.
+struct ProcessRecord {
+  std::string service;
+  std::vector<Call> calls;
+  std::map<std::string, std::vector<Opening>> openings;  // by the service that is called
+  bool operator==(const ProcessRecord&) const = default;
+};
+
+struct Build {
+  std::string program, id;  // a build id, or a digest of the program's files
+  bool operator==(const Build&) const = default;
+};
+
+struct Point {
+  std::string site;
+  Kind kind = Kind::kHttp;
+  std::vector<std::string> stack;  // its innermost frames, at most two
+  bool operator==(const Point&) const = default;
+};
+
+// What all cases of a folder share.
+struct CaseSet {
+  std::string service;
+  std::vector<Build> builds;
+  std::vector<std::string> redacted;       // the rules by which values were replaced
+  std::vector<std::string> match_headers;  // in lower case: of requests of calls, what takes part
+  std::vector<NondeterminismRule> masks;
+  std::vector<Point> points;
+  std::map<std::string, std::vector<std::string>> hosts;  // name -> addresses
+  std::vector<std::string> not_followed;                  // connections, with the reason
+  std::map<std::string, uint64_t> counts;
+};
+
+inline constexpr std::string_view kMatchedAtFirst[] = {"content-type", "accept"};
+
+}  // namespace filibuster::cases

@@ -1,0 +1,176 @@
+#include "daemon/cases/set_file.h"
+
+#include <utility>
+
+#include "daemon/cases/case_parts.h"
+#include "daemon/cases/file_text.h"
+#include "daemon/cases/sealed_reader.h"
+#include "daemon/config/sections.h"
+
+namespace filibuster::cases {
+namespace {
+
+using config::Key;
+using config::Reader;
+using wire::JsonNode;
+
+constexpr int64_t kMostCount = int64_t{1} << 53;
+
+// Reads each element of a list by `read`.
+template <typename Read>
+void each_element(Reader& reader, const SourceNode& node, Read read) {
+  if (!reader.expect(node, SourceNode::Kind::kArray, "'" + node.key + "'")) return;
+  for (const SourceNode& each : node.children) read(each);
+}
+
+void read_texts(Reader& reader, const SourceNode& node, std::vector<std::string>* out) {
+  each_element(reader, node, [&](const SourceNode& each) {
+    if (auto text = reader.text(each, "an element of '" + node.key + "'"))
+      out->push_back(std::move(*text));
+  });
+}
+
+constexpr Key<Build> kBuildKeys[] = {
+    {"program", true,
+     [](Reader& reader, const SourceNode& node, Build* out) {
+       out->program = reader.text(node, "'program'").value_or("");
+     }},
+    {"id", true,
+     [](Reader& reader, const SourceNode& node, Build* out) {
+       out->id = read_plain_name(reader, node, "'id'");
+     }},
+};
+
+constexpr Key<Point> kPointKeys[] = {
+    {"site", true,
+     [](Reader& reader, const SourceNode& node, Point* out) {
+       out->site = read_plain_name(reader, node, "'site'");
+     }},
+    {"kind", true,
+     [](Reader& reader, const SourceNode& node, Point* out) {
+       constexpr std::string_view kWords[] = {"http", "redis"};
+       if (const auto word = reader.word(node, "'kind'", kWords))
+         out->kind = *word == 0 ? Kind::kHttp : Kind::kRedis;
+     }},
+    {"stack", true,
+     [](Reader& reader, const SourceNode& node, Point* out) {
+       read_texts(reader, node, &out->stack);
+     }},
+};
+
+constexpr Key<CaseSet> kSetKeys[] = {
+    {"format", true, [](Reader&, const SourceNode&, CaseSet*) {}},
+    {"service", true,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       out->service = read_plain_name(reader, node, "'service'");
+     }},
+    {"builds", true,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       each_element(reader, node, [&](const SourceNode& each) {
+         config::read_object<Build>(reader, each, "a build", kBuildKeys,
+                                    &out->builds.emplace_back());
+       });
+     }},
+    {"redacted", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       read_texts(reader, node, &out->redacted);
+     }},
+    {"match_headers", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       read_texts(reader, node, &out->match_headers);
+       for (const std::string& name : out->match_headers) {
+         if (name.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string::npos)
+           reader.error(node.offset, "'match_headers': names stand in lower case");
+       }
+     }},
+    {"masks", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       config::read_masks(reader, node, &out->masks);
+     }},
+    {"points", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       each_element(reader, node, [&](const SourceNode& each) {
+         config::read_object<Point>(reader, each, "a point", kPointKeys,
+                                    &out->points.emplace_back());
+       });
+     }},
+    {"hosts", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       if (!reader.expect(node, SourceNode::Kind::kObject, "'hosts'")) return;
+       for (const SourceNode& each : node.children) read_texts(reader, each, &out->hosts[each.key]);
+     }},
+    {"not_followed", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       read_texts(reader, node, &out->not_followed);
+     }},
+    {"counts", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       if (!reader.expect(node, SourceNode::Kind::kObject, "'counts'")) return;
+       for (const SourceNode& each : node.children) {
+         if (const auto count = reader.integer(each, "'" + each.key + "'", 0, kMostCount))
+           out->counts[each.key] = static_cast<uint64_t>(*count);
+       }
+     }},
+};
+
+JsonNode text_nodes(const std::vector<std::string>& texts) {
+  JsonNode out = JsonNode::array();
+  for (const std::string& text : texts) out.add(text_node(text));
+  return out;
+}
+
+// A key that may be any text.
+void put_member(const std::string& name, JsonNode value, JsonNode* out) {
+  value.key = wire::json_token(name).value_or("\"?\"");
+  out->add(std::move(value));
+}
+
+}  // namespace
+
+std::string write_set(const CaseSet& of) {
+  JsonNode out = JsonNode::object();
+  out.add("format", number_node(kCaseFormat)).add("service", text_node(of.service));
+  JsonNode builds = JsonNode::array();
+  for (const Build& build : of.builds) {
+    JsonNode row = JsonNode::object();
+    row.add("program", text_node(build.program)).add("id", text_node(build.id));
+    builds.add(std::move(row));
+  }
+  out.add("builds", std::move(builds));
+  if (!of.redacted.empty()) out.add("redacted", text_nodes(of.redacted));
+  out.add("match_headers", text_nodes(of.match_headers));
+  constexpr size_t kMaskDepth = 8;
+  if (!of.masks.empty())
+    out.add(
+        "masks",
+        wire::parse_json_node(to_config_text(of.masks), kMaskDepth).value_or(JsonNode::array()));
+  JsonNode points = JsonNode::array();
+  for (const Point& point : of.points) {
+    JsonNode row = JsonNode::object();
+    row.add("site", text_node(point.site))
+        .add("kind", text_node(point.kind == Kind::kHttp ? "http" : "redis"))
+        .add("stack", text_nodes(point.stack));
+    points.add(std::move(row));
+  }
+  if (!of.points.empty()) out.add("points", std::move(points));
+  JsonNode hosts = JsonNode::object();
+  for (const auto& [name, addresses] : of.hosts) put_member(name, text_nodes(addresses), &hosts);
+  if (!of.hosts.empty()) out.add("hosts", std::move(hosts));
+  if (!of.not_followed.empty()) out.add("not_followed", text_nodes(of.not_followed));
+  JsonNode counts = JsonNode::object();
+  for (const auto& [name, count] : of.counts) put_member(name, number_node(count), &counts);
+  if (!of.counts.empty()) out.add("counts", std::move(counts));
+  return file_text(out);
+}
+
+ReadSet read_set(std::string_view text, const std::string& path) {
+  ReadSet out;
+  SealedReader file(text, path, false);
+  if (file.begin())
+    config::read_object<CaseSet>(file.reader(), file.root(), "a set of cases", kSetKeys,
+                                 &out.value);
+  out.errors = std::move(file).take();
+  return out;
+}
+
+}  // namespace filibuster::cases

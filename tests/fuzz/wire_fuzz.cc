@@ -1,0 +1,126 @@
+// A byte of protocol and direction, one of split, then a stream. Messages are the same for every
+// split, and what is made of a message is read as that message again.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/wire/body_form.h"
+#include "daemon/wire/http1_message.h"
+#include "daemon/wire/resp_value.h"
+
+using namespace filibuster;
+using namespace filibuster::wire;
+
+namespace {
+
+void demand(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "violated: %s\n", what);
+  std::abort();
+}
+
+struct Http1Stream {
+  std::vector<Http1Message> messages;
+  Http1Reader::State state;
+};
+
+Http1Stream read_http1(http1::Direction direction, std::string_view bytes, size_t step) {
+  Http1Reader reader(direction);
+  for (const char* method : {"GET", "HEAD", "POST", "CONNECT"}) {
+    if (direction == http1::Direction::kResponses) reader.expect_answer_to(method);
+  }
+  Http1Stream out;
+  const auto keep = [&](std::vector<Http1Message> more) {
+    for (Http1Message& each : more) out.messages.push_back(std::move(each));
+  };
+  uint64_t time = 0;
+  for (size_t at = 0; at < bytes.size(); at += step) {
+    const std::string part(bytes.substr(at, step));  // bounds of its own
+    keep(reader.feed(part, ++time));
+  }
+  keep(reader.finish(time));
+  out.state = reader.state();
+  return out;
+}
+
+bool same_http1(const Http1Message& a, const Http1Message& b) {
+  return a.method == b.method && a.target == b.target && a.status == b.status &&
+         a.reason == b.reason && a.headers == b.headers && a.trailers == b.trailers &&
+         a.body == b.body && a.upgraded == b.upgraded && a.until_close == b.until_close;
+}
+
+void check_http1(http1::Direction direction, std::string_view bytes, size_t step) {
+  const Http1Stream whole = read_http1(direction, bytes, bytes.size() + 1);
+  const Http1Stream parts = read_http1(direction, bytes, step);
+  demand(whole.state == parts.state, "the same state");
+  demand(whole.messages.size() == parts.messages.size(), "the same number of messages");
+  for (size_t i = 0; i < whole.messages.size(); ++i) {
+    demand(same_http1(whole.messages[i], parts.messages[i]), "the same message");
+    size_t size = 0;
+    for (const Http1Piece& piece : parts.messages[i].pieces) size += piece.size;
+    demand(size == parts.messages[i].body.size(), "pieces are the body");
+  }
+}
+
+void check_resp(RespReader::Direction direction, std::string_view bytes, size_t step) {
+  const auto read = [&](size_t by) {
+    RespReader reader(direction);
+    std::vector<RespMessage> out;
+    for (size_t at = 0; at < bytes.size(); at += by) {
+      const std::string part(bytes.substr(at, by));
+      for (RespMessage& each : reader.feed(part, at)) out.push_back(std::move(each));
+    }
+    return out;
+  };
+  const auto whole = read(bytes.size() + 1), parts = read(step);
+  demand(whole.size() == parts.size(), "the same number of values");
+  for (size_t i = 0; i < whole.size(); ++i) {
+    demand(whole[i].value == parts[i].value && whole[i].number == parts[i].number,
+           "the same value");
+    if (whole[i].too_large) continue;
+    const bool commands = direction == RespReader::Direction::kCommands;
+    demand(commands || wrong_resp_value(whole[i].value).empty(), "a value of RESP");
+    const std::string again =
+        commands ? resp_command_bytes(whole[i].value) : resp_reply_bytes(whole[i].value, 2);
+    RespReader reader(direction);
+    const auto read_again = reader.feed(again, 1);
+    demand(read_again.size() == 1 && read_again[0].value == whole[i].value, "the same again");
+  }
+}
+
+void check_body(std::string_view bytes) {
+  const BodyForm form = body_form(bytes);
+  if (form.kind == BodyKind::kJson)
+    demand(print_json(form.json, form.style) == bytes, "the very bytes of JSON");
+  if (form.kind == BodyKind::kText)
+    demand(json_token_text(form.token) == bytes, "the very bytes of a text");
+  demand((form.kind == BodyKind::kEmpty) == bytes.empty(), "a body has a form");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 2) return 0;
+  const size_t step = data[1] % 16 + 1;
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
+  switch (data[0] % 5) {
+    case 0:
+      check_http1(http1::Direction::kRequests, bytes, step);
+      break;
+    case 1:
+      check_http1(http1::Direction::kResponses, bytes, step);
+      break;
+    case 2:
+      check_resp(RespReader::Direction::kCommands, bytes, step);
+      break;
+    case 3:
+      check_resp(RespReader::Direction::kReplies, bytes, step);
+      break;
+    default:
+      check_body(bytes);
+  }
+  return 0;
+}
