@@ -31,7 +31,7 @@ struct VerbRow {
 };
 constexpr VerbRow kVerbs[] = {
     {&kRunVerb, kFind},      {&kSuiteVerb, kFind},    {&kPrincipledVerb, kFind},
-    {&kPropertyVerb, kFind}, {&kAttachVerb, kFind},   {&kReplayVerb, kFind},
+    {&kPropertyVerb, kFind}, {&kVerifyVerb, kFind}, {&kAttachVerb, kFind},   {&kReplayVerb, kFind},
     {&kAcceptVerb, kFind},   {&kOpenVerb, kFind},     {&kWasFaultInjectedVerb, kFind},
     {&kCheckVerb, kLook},    {&kTraceVerb, kLook},    {&kLintVerb, kLook},
     {&kDoctorVerb, kSetUp},  {&kAnalyzeVerb, kSetUp}, {&kInitVerb, kSetUp},

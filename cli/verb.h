@@ -39,7 +39,7 @@ struct Verb {
 };
 
 extern const Verb kRunVerb, kAttachVerb, kReplayVerb, kAcceptVerb, kOpenVerb, kTraceVerb, kLintVerb,
-    kSuiteVerb, kPrincipledVerb, kPropertyVerb, kPropertyClientVerb, kCheckVerb, kAnalyzeVerb,
+    kSuiteVerb, kPrincipledVerb, kPropertyVerb, kPropertyClientVerb, kVerifyVerb, kCheckVerb, kAnalyzeVerb,
     kWasFaultInjectedVerb, kDoctorVerb, kInitVerb, kConfigVerb, kDaemonVerb, kCompletionVerb,
     kHelpVerb, kVersionVerb;
 

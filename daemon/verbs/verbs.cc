@@ -9,6 +9,7 @@
 #include "daemon/verbs/run/request.h"
 #include "daemon/verbs/suite/request.h"
 #include "daemon/verbs/trace/request.h"
+#include "daemon/verbs/verify/request.h"
 
 namespace filibuster {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 // In the order in which messages name them.
 const auto& verbs() {
   static const std::array all{&run_verb(),   &replay_verb(),     &trace_verb(),   &lint_verb(),
-                              &suite_verb(), &principled_verb(), &property_verb()};
+                              &suite_verb(), &principled_verb(), &property_verb(), &verify_verb()};
   return all;
 }
 

@@ -1,0 +1,51 @@
+#include <CLI/App.hpp>
+#include <CLI/Validators.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/session.h"
+#include "cli/verb.h"
+
+namespace filibuster::cli {
+namespace {
+
+struct VerifyOptions {
+  SessionOptions session;
+  std::string cases;
+  std::vector<std::string> only;
+  bool update = false;
+};
+
+Work declare_verify(CLI::App& app) {
+  auto options = std::make_shared<VerifyOptions>();
+  declare_source_options(app, &options->session);
+  app.add_option("CASES", options->cases, "the folder of the recorded cases")->required();
+  app.add_option("--case", options->only, "replay this one only (as often as needed)")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_flag("--update", options->update, "accept what differs: the files have it then");
+  return [options](const Invocation&) {
+    auto request = session_request("verify", options->session, this_client());
+    if (!request) return complain(kUsage, request.error().message);
+    const std::filesystem::path folder = std::filesystem::absolute(options->cases);
+    std::string path = folder.lexically_normal().string();
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    request.value()["verify"] = {
+        {"cases", path}, {"only", options->only}, {"update", options->update}};
+    return run_session(options->session, request.value());
+  };
+}
+
+}  // namespace
+
+const Verb kVerifyVerb = {
+    "verify", "recorded cases, replayed against one service alone",
+    "  filibuster verify cases/                  # all cases of the folder\n"
+    "  filibuster verify cases/ --case 9a1c2b3d4e5f\n"
+    "  filibuster verify cases/ --update         # accepts what differs\n"
+    "\nThe service is started alone, and what it calls is answered from the cases. Exit status: 0 all cases pass,\n"
+    "1 some differ, 2 usage, configuration or a bad file, 3 no conclusion, environment or interrupted.\n",
+    "", declare_verify};
+
+}  // namespace filibuster::cli

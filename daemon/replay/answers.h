@@ -1,0 +1,52 @@
+// Answers the calls of a service that is replayed from what was recorded (daemon/cases/matching.h), in the place of its dependencies.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "daemon/agents/agent_hub.h"
+#include "daemon/agents/symbolize.h"
+#include "daemon/cases/difference.h"
+#include "daemon/cases/matching.h"
+#include "daemon/replay/case_set.h"
+#include "daemon/replay/places.h"
+#include "daemon/stubs/answerer.h"
+
+namespace filibuster::replay {
+
+class CaseAnswers final : public stubs::Answerer {
+ public:
+  // `set` outlives this, and the recordings do while there are calls. `places` is the sink of the recording that runs.
+  CaseAnswers(const LoadedSet& set, Recordings* recordings, std::shared_ptr<Places> places);
+
+  // A process of the service starts: nothing of its life has been answered yet.
+  void start();
+  // The request of the case is about to be sent.
+  void begin(const cases::Case& of);
+  // It was answered, and nothing is under way any more.
+  cases::Verdict end(const cases::Case& of, const cases::EntryEnd& end,
+                     std::vector<std::string> doubts);
+  // Calls of the process (start-up, loops) that nothing recorded answers, in the life of this process.
+  std::vector<std::string> process_misses() const;
+  // The call of the case that ran last and that the arrival brings (cases::Difference::arrival).
+  cases::CallInput arrived(size_t arrival) const;
+
+  stubs::Reply reply(stubs::Call call) override;
+  void refuse(const std::string& service, const std::string& problem) override;
+
+ private:
+  cases::LiveCall live_call(const stubs::Call& call);
+
+  const LoadedSet& set_;
+  Recordings* const recordings_;
+  const std::shared_ptr<Places> places_;
+  Symbolizer symbolizer_;  // has its own lock
+  mutable std::mutex mutex_;  // guards all below
+  cases::Matcher matcher_;
+  bool runs_ = false;                 // a case
+  std::vector<std::string> refused_;  // clients of the case that runs
+};
+
+}  // namespace filibuster::replay

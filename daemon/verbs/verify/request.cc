@@ -1,0 +1,94 @@
+#include "daemon/verbs/verify/request.h"
+
+#include <algorithm>
+
+#include "core/text/nearest.h"
+
+namespace filibuster {
+namespace {
+
+constexpr char kTestName[] = "cases";
+
+std::string name_of(const cases::Case& of) {
+  const size_t slash = of.file.rfind('/') + 1;
+  return of.file.substr(slash, of.file.rfind('.') - slash);
+}
+
+// Only the service itself has a process. All that it calls is answered from the cases.
+void take_away_others(const std::string& service, Config* config) {
+  for (ServiceConfig& each : config->services) {
+    if (each.name == service) continue;
+    ServiceConfig alone;
+    alone.name = each.name;
+    alone.ports = each.ports;
+    alone.hosts = each.hosts;
+    alone.protocol = each.protocol;
+    alone.tls = each.tls;
+    alone.is_virtual = true;
+    alone.ready.kind = ReadyCheck::Kind::kNone;
+    each = std::move(alone);
+  }
+  TestConfig test;
+  test.name = kTestName;
+  test.command.argv = {"/bin/true"};
+  config->tests = {std::move(test)};
+  config->hooks = {};
+  config->faults.clear();
+  config->default_faults = false;
+  config->baseline.clear();
+}
+
+class VerifyVerb final : public Verb {
+ public:
+  VerifyVerb() : Verb("verify", {}) {}
+
+  void begin(const nlohmann::json& json, RequestDraft* draft) const override {
+    auto own = std::make_shared<VerifyRequest>();
+    const nlohmann::json options = json.value("verify", nlohmann::json::object());
+    own->set = replay::load_cases(options.value("cases", ""), &draft->errors);
+    own->updates = options.value("update", false);
+    own->only = options.value("only", std::vector<std::string>());
+    std::vector<std::string> names;
+    for (const cases::Case& each : own->set.cases) names.push_back(name_of(each));
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    for (const std::string& name : own->only) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      const std::string_view near = nearest(name, known);
+      draft->fail("there is no case '" + name + "' in " + own->set.folder +
+                  (near.empty() ? "; `filibuster cases list` shows them"
+                                : "; did you mean '" + std::string(near) + "'?"));
+    }
+    draft->request.own = std::move(own);
+  }
+
+  void configure(RequestDraft* draft) const override {
+    const auto& own = static_cast<const VerifyRequest&>(*draft->request.own);
+    Config& config = draft->request.config;
+    const std::string& service = own.set.set.service;
+    const auto found =
+        std::find_if(config.services.begin(), config.services.end(),
+                     [&](const ServiceConfig& each) { return each.name == service; });
+    if (found == config.services.end() || found->command.empty()) {
+      draft->errors.push_back(
+          {config.path, 0, 0,
+           "the cases are of service '" + service +
+               "', and the configuration has no service of that name with a command"});
+      return;
+    }
+    draft->tests.clear();
+    take_away_others(service, &config);
+  }
+
+  std::unique_ptr<Mode> make(const SessionRequest& request) const override {
+    return make_verify_mode(request);
+  }
+};
+
+}  // namespace
+
+const Verb& verify_verb() {
+  static const VerifyVerb verb;
+  return verb;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,21 @@
+// What a request of `verify` has besides.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/replay/case_set.h"
+#include "daemon/session/verb.h"
+
+namespace filibuster {
+
+struct VerifyRequest final : VerbRequest {
+  replay::LoadedSet set;
+  std::vector<std::string> only;  // names of cases; empty: all
+  bool updates = false;           // what differs is accepted, and written
+};
+
+const Verb& verify_verb();
+std::unique_ptr<Mode> make_verify_mode(const SessionRequest& request);
+
+}  // namespace filibuster

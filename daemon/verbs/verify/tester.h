@@ -1,0 +1,40 @@
+// Replays the cases of a set, one after the other, against the service alone.
+#pragma once
+
+#include <memory>
+
+#include "daemon/explore/test_run.h"
+#include "daemon/replay/answers.h"
+#include "daemon/verbs/verify/request.h"
+#include "daemon/verbs/verify/results.h"
+
+namespace filibuster {
+
+class VerifyTester {
+ public:
+  VerifyTester(SessionContext* session, Lane* lane, const TestConfig& test,
+               const VerifyRequest& request, replay::CaseAnswers* answers);
+
+  // Error: the environment is broken; `out` has what was replayed before.
+  Result<void> run(VerifyResults* out);
+  bool stopped() const { return stopped_; }
+
+ private:
+  Result<VerifiedCase> replay(const cases::Case& of);
+  Result<void> bring_into_state(const cases::Case& of);
+  Result<void> restart();
+  // Accepts what differs, and writes it once the case passes with it.
+  Result<void> update(const cases::Case& of, VerifiedCase* row);
+  uint16_t port_of(const cases::Request& request) const;
+
+  SessionContext& session_;
+  Lane& lane_;
+  const TestConfig& test_;
+  const VerifyRequest& request_;
+  replay::CaseAnswers& answers_;
+  std::unique_ptr<ExecutionRunner> runner_;
+  cases::Answer answer_;  // of the service, in the last replay
+  bool stopped_ = false;
+};
+
+}  // namespace filibuster
