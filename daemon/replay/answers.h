@@ -42,7 +42,7 @@ class CaseAnswers final : public stubs::Answerer {
   const LoadedSet& set_;
   Recordings* const recordings_;
   const std::shared_ptr<Places> places_;
-  Symbolizer symbolizer_;  // has its own lock
+  Symbolizer symbolizer_;     // has its own lock
   mutable std::mutex mutex_;  // guards all below
   cases::Matcher matcher_;
   bool runs_ = false;                 // a case

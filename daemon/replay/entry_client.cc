@@ -94,9 +94,8 @@ class Entry {
       }
       const ssize_t size = ::recv(socket_.get(), part, sizeof part, 0);
       if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-      const auto whole = size > 0
-                             ? reader_.feed({part, static_cast<size_t>(size)}, now_ns())
-                             : reader_.finish(now_ns());
+      const auto whole = size > 0 ? reader_.feed({part, static_cast<size_t>(size)}, now_ns())
+                                  : reader_.finish(now_ns());
       if (!whole.empty()) return cases::answer_of(whole.front());
       if (size > 0) continue;
       none.ends = size < 0 ? cases::Ends::kReset : cases::Ends::kClosed;

@@ -32,12 +32,14 @@ void Places::event(const EventSource& source, const EventHead& head,
                    std::span<const uint8_t> payload) {
   const std::lock_guard lock(mutex_);
   const auto type = static_cast<EventType>(head.type);
-  if (ConnectionSeen seen; type == EventType::kConnectionSeen && decode(payload.data(), payload.size(), &seen)) {
+  if (ConnectionSeen seen;
+      type == EventType::kConnectionSeen && decode(payload.data(), payload.size(), &seen)) {
     if (seen.server == 0 && seen.local_port != 0)
       connections_[seen.local_port] = {source.agent, seen.connection};
   } else if (RpcAt at; type == EventType::kRpcAt && decode(payload.data(), payload.size(), &at)) {
     if (at.incoming == 0) places_[{source.agent, at.connection, at.number}] = at.rpc;
-  } else if (RpcIssued issued; type == EventType::kRpcIssued && decode(payload.data(), payload.size(), &issued)) {
+  } else if (RpcIssued issued;
+             type == EventType::kRpcIssued && decode(payload.data(), payload.size(), &issued)) {
     rpcs_[issued.rpc] = {issued.parent_rpc, issued.flags, std::string(issued.stack_text)};
   }
 }
@@ -56,8 +58,7 @@ std::optional<FoundRpc> Places::at(uint16_t port, uint64_t number) const {
   const std::lock_guard lock(mutex_);
   const auto connection = connections_.find(port);
   if (connection == connections_.end()) return std::nullopt;
-  const auto place =
-      places_.find({connection->second.first, connection->second.second, number});
+  const auto place = places_.find({connection->second.first, connection->second.second, number});
   return place == places_.end() ? std::nullopt : found(place->second);
 }
 

@@ -17,7 +17,8 @@ namespace filibuster::replay {
 
 struct FoundRpc {
   cases::Cause cause = cases::Cause::kNone;
-  std::vector<std::string> stack;  // innermost first, as agents write it (daemon/agents/symbolize.h)
+  std::vector<std::string>
+      stack;  // innermost first, as agents write it (daemon/agents/symbolize.h)
 };
 
 class Places final : public RecordingSink {
@@ -49,7 +50,8 @@ class Places final : public RecordingSink {
   std::optional<FoundRpc> found(uint64_t rpc) const;
 
   mutable std::mutex mutex_;  // guards all below
-  std::map<uint16_t, std::pair<uint32_t, uint64_t>> connections_;  // by the port of the caller's end
+  std::map<uint16_t, std::pair<uint32_t, uint64_t>>
+      connections_;  // by the port of the caller's end
   std::map<Place, uint64_t> places_;
   std::map<uint64_t, Rpc> rpcs_;
   uint64_t lost_ = 0;

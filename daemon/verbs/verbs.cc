@@ -16,7 +16,7 @@ namespace {
 
 // In the order in which messages name them.
 const auto& verbs() {
-  static const std::array all{&run_verb(),   &replay_verb(),     &trace_verb(),   &lint_verb(),
+  static const std::array all{&run_verb(),   &replay_verb(),     &trace_verb(),    &lint_verb(),
                               &suite_verb(), &principled_verb(), &property_verb(), &verify_verb()};
   return all;
 }

@@ -34,8 +34,9 @@ std::string printed(const Json& json, int indent) {
 }
 
 std::string word_of(Judged judged) {
-  return judged == Judged::kPassed ? "passed" : judged == Judged::kDiffers ? "differs"
-                                                                           : "no conclusion";
+  return judged == Judged::kPassed    ? "passed"
+         : judged == Judged::kDiffers ? "differs"
+                                      : "no conclusion";
 }
 
 std::string relative_to(const std::string& file, const std::string& folder) {
@@ -155,32 +156,31 @@ std::string verify_junit(const VerifyResults& results) {
 std::string verify_sarif(const VerifyResults& results) {
   Json rules = Json::array(), found = Json::array();
   for (const KindRow& row : kKinds)
-    rules.push_back({{"id", cases::difference_name(row.kind)},
-                     {"shortDescription", {{"text", row.meaning}}}});
+    rules.push_back(
+        {{"id", cases::difference_name(row.kind)}, {"shortDescription", {{"text", row.meaning}}}});
   for (const VerifiedCase& each : results.cases) {
     if (each.verdict.judged != Judged::kDiffers || each.verdict.differences.empty()) continue;
     const Difference& first = each.verdict.differences.front();
     Json location = {
         {"artifactLocation", {{"uri", relative_to(each.file, results.working_directory)}}}};
     if (first.line > 0) location["region"] = {{"startLine", first.line}};
-    found.push_back(
-        {{"ruleId", cases::difference_name(first.kind)},
-         {"level", "error"},
-         {"message", {{"text", each.route + ": " + redact(first.text)}}},
-         {"locations", Json::array({{{"physicalLocation", std::move(location)}}})}});
+    found.push_back({{"ruleId", cases::difference_name(first.kind)},
+                     {"level", "error"},
+                     {"message", {{"text", each.route + ": " + redact(first.text)}}},
+                     {"locations", Json::array({{{"physicalLocation", std::move(location)}}})}});
   }
   const Json driver = {{"name", "Filibuster"}, {"version", kVersion}, {"rules", std::move(rules)}};
   return printed({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                   {"version", "2.1.0"},
-                  {"runs", Json::array({{{"tool", {{"driver", driver}}},
-                                         {"results", std::move(found)}}})}},
+                  {"runs",
+                   Json::array({{{"tool", {{"driver", driver}}}, {"results", std::move(found)}}})}},
                  2) +
          "\n";
 }
 
 std::string verify_markdown(const VerifyResults& results) {
-  std::string out = "## Recorded cases of `" + results.service + "`\n\n" + counts_text(results) +
-                    "\n";
+  std::string out =
+      "## Recorded cases of `" + results.service + "`\n\n" + counts_text(results) + "\n";
   std::string rows;
   for (const VerifiedCase& each : results.cases) {
     if (each.verdict.judged == Judged::kPassed) continue;
@@ -203,7 +203,9 @@ std::string verify_text(const VerifyResults& results) {
     if (!differs) out += "    no conclusion: " + redact(each.verdict.why) + "\n";
     for (size_t i = 0; i < each.verdict.differences.size(); ++i) {
       const Difference& one = each.verdict.differences[i];
-      out += std::string(i == 0 ? "    " : i == 1 ? "    afterwards: " : "                ") +
+      out += std::string(i == 0   ? "    "
+                         : i == 1 ? "    afterwards: "
+                                  : "                ") +
              std::string(cases::difference_name(one.kind)) + ": " + redact(one.text) + "\n";
     }
     if (each.updated) out += "    accepted: the file has it now\n";

@@ -15,7 +15,7 @@ struct VerifiedCase {
   std::string route;  // "POST /orders"
   cases::Verdict verdict;
   double seconds = 0;
-  bool updated = false;    // what differed is in the file now
+  bool updated = false;     // what differed is in the file now
   std::string not_updated;  // why it is not; "": it was not asked for, or it is
   std::string output;       // of the service, where the case did not pass
 };

@@ -92,8 +92,9 @@ Result<void> VerifyTester::restart() {
 Result<void> VerifyTester::bring_into_state(const cases::Case& of) {
   if (auto restarted = restart(); !restarted) return restarted;
   for (const std::string& name : of.start) {
-    const auto found = std::find_if(request_.set.cases.begin(), request_.set.cases.end(),
-                                    [&](const cases::Case& each) { return case_name_of(each) == name; });
+    const auto found =
+        std::find_if(request_.set.cases.begin(), request_.set.cases.end(),
+                     [&](const cases::Case& each) { return case_name_of(each) == name; });
     if (found == request_.set.cases.end())
       return Error{of.file + ": there is no case '" + name + "', which 'start' names"};
     if (auto replayed = replay(*found); !replayed) return replayed.error();
@@ -111,15 +112,14 @@ Result<VerifiedCase> VerifyTester::replay(const cases::Case& of) {
   auto executed = runner_->run_body(
       ++session_.counters.next_execution, {}, [&](ExecutionResult* result) -> Result<void> {
         answers_.begin(of);
-        end = replay::send_entry(of.request, port_of(of.request), kEntryLimit,
-                                 lane_.place().wake_fd);
+        end =
+            replay::send_entry(of.request, port_of(of.request), kEntryLimit, lane_.place().wake_fd);
         result->exit = ExitStatus{};
         result->stopped = is_readable(lane_.place().wake_fd);
         return {};
       });
   if (!executed) return executed.error();
-  row.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   stopped_ = stopped_ || executed->stopped;
   std::vector<std::string> doubts;
   for (const ServiceEnd& ended : executed->ended)
