@@ -70,6 +70,10 @@ std::string counts_text(const VerifyResults& results) {
                     counted(results.count(Judged::kPassed), " passed");
   if (const size_t differ = results.count(Judged::kDiffers); differ > 0)
     out += ", " + counted(differ, differ == 1 ? " differs" : " differ");
+  const auto accepted = std::count_if(results.cases.begin(), results.cases.end(),
+                                      [](const VerifiedCase& each) { return each.updated; });
+  if (accepted > 0)
+    out += ", " + std::to_string(accepted) + (accepted == 1 ? " is accepted" : " are accepted");
   if (const size_t open = results.count(Judged::kNoConclusion); open > 0)
     out += ", " + counted(open, " without a conclusion");
   if (results.cases.size() < results.all)

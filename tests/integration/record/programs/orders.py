@@ -1,0 +1,84 @@
+"""orders.py PORT: a service that asks a Redis and an HTTP neighbour. BUG names what a change has broken.
+
+GET /orders/ITEM: the price from the cache, or from the neighbour, which is then cached; and the tax.
+GET /both/ITEM: two calls at the same time.
+"""
+import http.client
+import json
+import os
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import redis
+
+BUG = os.environ.get("BUG", "")
+CACHE = redis.Redis(port=int(os.environ["CACHE_PORT"]))
+
+
+def get(path):
+    connection = http.client.HTTPConnection("127.0.0.1", int(os.environ["PRICING_PORT"]), timeout=20)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return json.load(answer) if answer.status == 200 else answer.read() and None
+    finally:
+        connection.close()
+
+
+def cents(answer):
+    return answer["cents"] if answer else 0
+
+
+def tax():
+    return 0 if BUG == "missing" else cents(get("/tax?of=all" if BUG == "input" else "/tax"))
+
+
+def order(item):
+    first = tax() if BUG == "order" else None
+    price = CACHE.get("price:" + item)
+    added = tax() if first is None else first
+    if price is None:
+        price = cents(get("/prices/" + item))
+        if BUG != "dropped":
+            CACHE.set("price:" + item, price)
+    if BUG == "extra":
+        get("/audit")
+    if BUG == "dies":
+        os._exit(3)
+    return {"id": int(item), "total": int(price) + added, **({"by": "me"} if BUG == "answer" else {})}
+
+
+def both(item):
+    found = {}
+
+    def ask(name):
+        found[name] = cents(get("/prices/" + item))
+    threads = [threading.Thread(target=ask, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return {"total": sum(found.values())}
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def version_string(self):
+        return "orders"
+
+    def do_GET(self):
+        _, kind, item = self.path.split("/")
+        body = json.dumps({"orders": order, "both": both}[kind](item)).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

@@ -1,0 +1,127 @@
+"""`filibuster verify`: cases are replayed against the service alone, and each of the ways in which a change may break it is told apart."""
+import json
+
+import pytest
+
+from record.hand_made import SEAL, case, configuration, http_call, redis_call, write_cases
+
+PRICE = {"id": 7, "total": 1000}
+ORDER = [redis_call("GET", "price:7"), http_call("/tax", 50), http_call("/prices/7", 950), redis_call("SET", "price:7", "950", reply={"status": "OK"})]
+CACHED = [redis_call("GET", "price:8", reply="100"), http_call("/tax", 1)]
+FIRST, SECOND = case("/orders/7", ORDER, PRICE, second=1), case("/orders/8", CACHED, {"id": 8, "total": 101}, second=2)
+
+
+def verify(project, *options, bug=""):
+    project.write("filibuster.json", json.dumps(configuration(BUG=bug)))
+    run = project.filibuster("verify", "cases", *options)
+    path = project.root / "verify.json"
+    return run, json.loads(path.read_text()) if path.exists() else None
+
+
+def kinds(row):
+    return [each["kind"] for each in row["differences"]]
+
+
+def test_cases_pass_without_any_dependency(project):
+    write_cases(project.directory / "cases", FIRST, SECOND)
+    run, found = verify(project)
+    assert run.exit_code == 0 and "2 cases: 2 passed" in run.output, run
+    assert [(row["judged"], row["recorded"], row["served"]) for row in found["cases"]] == [("passed", 4, 4), ("passed", 2, 2)], found
+    # Nothing else was started, and nobody else asked.
+    assert not (project.directory / "it-runs").exists(), run
+
+
+@pytest.mark.parametrize("bug, first, text", [
+    ("order", "order", "call 1, GET /tax of pricing, came before call 0 was answered, GET price:7 of cache"),
+    ("input", "input", 'call 1, GET /tax of pricing, brings something else: /query/of is new: "all"'),
+    ("missing", "missing", "call 1 did not come: GET /tax of pricing"),
+    ("extra", "extra", "no recorded call answers GET /audit of pricing; the nearest is call "),
+    ("answer", "answer", 'the answer is another: /json/by is new: "me"'),
+    ("dropped", "missing", "call 3 did not come: SET price:7 950 of cache"),
+])
+def test_each_way_to_differ_is_told_apart(project, bug, first, text):
+    write_cases(project.directory / "cases", FIRST)
+    run, found = verify(project, bug=bug)
+    (row,) = found["cases"]
+    assert run.exit_code == 1 and row["judged"] == "differs" and kinds(row)[0] == first, run
+    assert text in row["differences"][0]["text"] and text in run.output, run
+
+
+def test_a_service_that_dies_is_no_conclusion(project):
+    write_cases(project.directory / "cases", FIRST)
+    run, found = verify(project, bug="dies")
+    assert run.exit_code == 3 and found["cases"][0]["judged"] == "no conclusion", run
+    assert "service 'orders' ended with exit status 3" in run.output, run
+
+
+def test_equal_requests_at_the_same_time_get_their_answers_in_order(project):
+    calls = [http_call("/prices/5", 3, after=[]), http_call("/prices/5", 4, after=[])]
+    write_cases(project.directory / "cases", case("/both/5", calls, {"total": 7}))
+    run, _ = verify(project)
+    assert run.exit_code == 0, run
+
+
+@pytest.mark.parametrize("bug", ["input", "missing", "answer", "dropped", "order"])
+def test_what_differs_is_accepted(project, bug):
+    write_cases(project.directory / "cases", FIRST, SECOND)
+    run, found = verify(project, "--update", bug=bug)
+    assert run.exit_code == 0 and found["cases"][0]["updated"], run
+    again, _ = verify(project, bug=bug)
+    assert again.exit_code == 0 and "2 cases: 2 passed" in again.output, again
+    # The service as it was does not pass any more. Of an order it is accepted that it varies.
+    before, _ = verify(project)
+    assert before.exit_code == (0 if bug == "order" else 1), before
+
+
+def test_a_new_call_has_no_answer_to_be_accepted_with(project):
+    (path,) = write_cases(project.directory / "cases", FIRST)
+    written = path.read_text()
+    run, found = verify(project, "--update", bug="extra")
+    assert run.exit_code == 1 and "record the case again" in found["cases"][0]["not_updated"], run
+    assert path.read_text() == written, run
+
+
+def test_one_case_alone(project):
+    write_cases(project.directory / "cases", FIRST, SECOND)
+    run, found = verify(project, "--case", "bbbbbbbbbbbb")
+    assert run.exit_code == 0 and [row["name"] for row in found["cases"]] == ["bbbbbbbbbbbb"], run
+    run, _ = verify(project, "--case", "bbbbbbbbbbbc")
+    assert run.exit_code == 2 and "did you mean 'bbbbbbbbbbbb'?" in run.errors, run
+
+
+def test_an_edited_case_is_refused_until_it_is_accepted(project):
+    (path,) = write_cases(project.directory / "cases", FIRST)
+    text = path.read_text()
+    path.write_text(text.replace('"total": 1000', '"total": 1001'))
+    run, _ = verify(project)
+    assert run.exit_code == 2 and f"{path}:" in run.errors and "seal" in run.errors, run
+    path.write_text(text[:200])
+    run, _ = verify(project)
+    assert run.exit_code == 2 and f"{path}:" in run.errors, run
+
+
+@pytest.mark.parametrize("change, expected", [
+    (lambda folder: (folder / "set.json").unlink(), "this is no folder of cases: it has no set.json"),
+    (lambda folder: (folder / "set.json").write_text('{"format": 99}'), "set.json:1:"),
+])
+def test_what_is_no_folder_of_cases_is_refused(project, change, expected):
+    write_cases(project.directory / "cases", FIRST)
+    change(project.directory / "cases")
+    run, _ = verify(project)
+    assert run.exit_code == 2 and expected in run.errors, run
+
+
+def test_the_service_of_the_cases_is_named(project):
+    write_cases(project.directory / "cases", FIRST)
+    document = configuration()
+    document["services"].pop()
+    project.write("filibuster.json", json.dumps(document))
+    run = project.filibuster("verify", "cases")
+    assert run.exit_code == 2 and "the cases are of service 'orders', and the configuration has no service of that name" in run.errors, run
+
+
+def test_a_case_without_calls_shows_nothing_where_all_others_have_none_answered(project):
+    write_cases(project.directory / "cases", case("/orders/7", [redis_call("GET", "price:9")], PRICE))
+    run, found = verify(project)
+    assert run.exit_code == 1 and kinds(found["cases"][0])[0] == "input", run
+    assert SEAL not in (project.directory / "cases").rglob("*.json").__next__().read_text(), run
