@@ -9,14 +9,21 @@ namespace {
 
 constexpr int kRespVersion = 2;  // clients that ask for 3 are refused, and speak 2
 
+// A word of a command, or a command of a transaction.
+nlohmann::json word_of(const nlohmann::json& word) {
+  if (word.is_string()) return wire::text_or_bytes(word.get_ref<const std::string&>());
+  nlohmann::json out = nlohmann::json::array();
+  for (const auto& each : word) out.push_back(word_of(each));
+  return out;
+}
+
 cases::CallInput input_of(const stubs::Call& call) {
   cases::CallInput out;
   out.to = call.service;
   if (call.kind == stubs::Kind::kRedis) {
     out.kind = cases::Kind::kRedis;
     out.command = nlohmann::json::array({call.method});
-    for (const auto& word : call.arguments)
-      out.command.push_back(wire::text_or_bytes(word.get_ref<const std::string&>()));
+    for (const auto& word : call.arguments) out.command.push_back(word_of(word));
     return out;
   }
   out.http = {call.method, call.path, cases::kept_of_request(call.headers), call.body, ""};

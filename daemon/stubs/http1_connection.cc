@@ -127,6 +127,7 @@ class Http1Connection final : public StubConnection {
     const bool keep_alive =
         llhttp_should_keep_alive(&parser_) != 0 && parser_.method != HTTP_CONNECT;
     requests_[next_] = {parser_.method == HTTP_HEAD, keep_alive};
+    call_.number = next_;
     calls_.push_back({next_, std::move(call_)});
     if (!keep_alive) last_ = next_;
     ++next_;

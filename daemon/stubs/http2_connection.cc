@@ -146,6 +146,7 @@ class Http2Connection final : public StubConnection {
     found->second.asked = true;
     Call call = std::move(found->second.call);
     if (found->second.is_grpc) call.kind = Kind::kGrpc;
+    call.number = static_cast<uint64_t>(id);
     calls_.push_back({static_cast<uint64_t>(id), std::move(call)});
   }
 

@@ -72,14 +72,44 @@ class RedisConnection final : public StubConnection, resp::CommandHandler {
       if (name == "QUIT") last_ = next_;
       return in_order_.put(next_++, own, &output_);
     }
-    Call call;
-    call.service = service_;
-    call.kind = Kind::kRedis;
-    call.method = name;
+    if (name == "MULTI" || transaction_) return in_transaction(name, words);
+    Call call = call_of(name, next_);
     if (words.size() > 1) call.path = words[1];
-    call.arguments = Json::array();
     for (size_t i = 1; i < words.size(); ++i) call.arguments.push_back(words[i]);
     calls_.push_back({next_++, std::move(call)});
+  }
+
+  Call call_of(const std::string& name, uint64_t number) const {
+    Call out;
+    out.service = service_;
+    out.kind = Kind::kRedis;
+    out.method = name;
+    out.number = number;
+    out.arguments = Json::array();
+    return out;
+  }
+
+  // A transaction is one call, which is answered at its EXEC (redis.io, 'Transactions').
+  void in_transaction(const std::string& name, const std::vector<std::string>& words) {
+    if (!transaction_) {
+      transaction_ = call_of(name, next_);
+      return in_order_.put(next_++, line('+', "OK"), &output_);
+    }
+    if (name == "EXEC") {
+      calls_.push_back({next_++, std::move(*transaction_)});
+      transaction_.reset();
+      return;
+    }
+    if (name == "DISCARD") {
+      transaction_.reset();
+      return in_order_.put(next_++, line('+', "OK"), &output_);
+    }
+    if (name == "MULTI")
+      return in_order_.put(next_++, line('-', "ERR MULTI calls can not be nested"), &output_);
+    Json command = Json::array();
+    for (const std::string& word : words) command.push_back(word);
+    transaction_->arguments.push_back(std::move(command));
+    in_order_.put(next_++, line('+', "QUEUED"), &output_);
   }
 
   // What every client may ask before its first command (redis.io, 'Connection management'); "": it is none of these.
@@ -110,6 +140,7 @@ class RedisConnection final : public StubConnection, resp::CommandHandler {
   std::string buffer_;          // from the first byte of the command that is not whole
   size_t begin_ = 0, fed_ = 0;  // of the next command, and of what is fed, in `buffer_`
   uint64_t next_ = 0;
+  std::optional<Call> transaction_;  // that is open
   std::optional<uint64_t> last_;
   InOrder in_order_;
 };

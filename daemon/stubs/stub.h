@@ -55,14 +55,16 @@ struct Call {
   std::string method,
       path;          // as in Stub; HTTP: the path with its query; gRPC: "/shop.CartService/GetCart"
   std::string body;  // bytes of the request; gRPC: the first message with its prefix
-  nlohmann::json
-      arguments;        // as in Stub::whole; a text where it is not JSON, null where there are none
+  // As in Stub::whole; a text where it is not JSON, null where there are none. Of a transaction of Redis (MULTI) its commands, an array of
+  // words each.
+  nlohmann::json arguments;
   std::string problem;  // why `arguments` could not be read, else ""
   std::string field;    // the value of our request field; "": it carried none
   std::vector<std::pair<std::string, std::string>>
       headers;               // of HTTP, without that field, as they came
   uint16_t client_port = 0;  // of the client's end of the connection
-  uint64_t number = 0;       // on its connection: the how many-th from 0; of HTTP/2 the stream
+  // On its connection: the how many-th from 0; of HTTP/2 the stream, and of a transaction of Redis its MULTI.
+  uint64_t number = 0;
 };
 
 // "GET /users/7", "shop.CartService/GetCart", "GET user:7"

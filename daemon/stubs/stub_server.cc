@@ -205,7 +205,6 @@ class Server final : public StubServer {
     const bool good = client->connection->feed({bytes, static_cast<size_t>(size)});
     for (OpenCall& call : client->connection->take_calls()) {
       call.call.client_port = client->port;
-      call.call.number = call.number;
       Reply reply = answerer_->reply(std::move(call.call));
       const milliseconds delay = reply.answer.delay;
       if (reply.end == End::kReset) reset(client->socket.get());

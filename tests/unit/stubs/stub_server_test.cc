@@ -140,5 +140,22 @@ TEST_F(AStubServer, SaysWhereCallsCameFromAndWhatTheyHad) {
   EXPECT_EQ(answerer.calls[2].number, 1u);
 }
 
+TEST_F(AStubServer, TakesATransactionAsOneCall) {
+  const Client redis = connect_to(cache);
+  send_all(
+      redis,
+      "PING\r\nMULTI\r\nSET a 1\r\nDISCARD\r\nMULTI\r\nSET a 2\r\nINCR b\r\nMULTI\r\nEXEC\r\nEXEC\r\n");
+  const std::string expected =
+      "+PONG\r\n+OK\r\n+QUEUED\r\n+OK\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n"
+      "-ERR MULTI calls can not be nested\r\n%1\r\n+a\r\n:1\r\n%1\r\n+a\r\n:1\r\n";
+  EXPECT_EQ(receive(redis, expected.size()), expected);
+  server.reset();
+  ASSERT_EQ(answerer.calls.size(), 2u);
+  EXPECT_EQ(answerer.calls[0].method, "MULTI");
+  EXPECT_EQ(answerer.calls[0].arguments.dump(), R"([["SET","a","2"],["INCR","b"]])");
+  EXPECT_EQ(answerer.calls[0].number, 4u);
+  EXPECT_EQ(answerer.calls[1].method, "EXEC");
+}
+
 }  // namespace
 }  // namespace filibuster::stubs
