@@ -29,18 +29,18 @@ struct VerbRow {
   const Verb* verb;
   const char* group;
 };
-constexpr VerbRow kVerbs[] = {{&kRunVerb, kFind},          {&kSuiteVerb, kFind},
-                              {&kPrincipledVerb, kFind},   {&kPropertyVerb, kFind},
-                              {&kVerifyVerb, kFind},       {&kAttachVerb, kFind},
-                              {&kReplayVerb, kFind},       {&kAcceptVerb, kFind},
-                              {&kOpenVerb, kFind},         {&kWasFaultInjectedVerb, kFind},
-                              {&kCheckVerb, kLook},        {&kCasesVerb, kLook},
-                              {&kTraceVerb, kLook},        {&kLintVerb, kLook},
-                              {&kDoctorVerb, kSetUp},      {&kAnalyzeVerb, kSetUp},
-                              {&kInitVerb, kSetUp},        {&kConfigVerb, kSetUp},
-                              {&kDaemonVerb, kSetUp},      {&kCompletionVerb, kSetUp},
-                              {&kHelpVerb, kSetUp},        {&kVersionVerb, kSetUp},
-                              {&kPropertyClientVerb, kOwn}};
+constexpr VerbRow kVerbs[] = {{&kRunVerb, kFind},         {&kSuiteVerb, kFind},
+                              {&kPrincipledVerb, kFind},  {&kPropertyVerb, kFind},
+                              {&kVerifyVerb, kFind},      {&kAttachVerb, kFind},
+                              {&kReplayVerb, kFind},      {&kAcceptVerb, kFind},
+                              {&kOpenVerb, kFind},        {&kWasFaultInjectedVerb, kFind},
+                              {&kCheckVerb, kLook},       {&kRecordVerb, kLook},
+                              {&kCasesVerb, kLook},       {&kTraceVerb, kLook},
+                              {&kLintVerb, kLook},        {&kDoctorVerb, kSetUp},
+                              {&kAnalyzeVerb, kSetUp},    {&kInitVerb, kSetUp},
+                              {&kConfigVerb, kSetUp},     {&kDaemonVerb, kSetUp},
+                              {&kCompletionVerb, kSetUp}, {&kHelpVerb, kSetUp},
+                              {&kVersionVerb, kSetUp},    {&kPropertyClientVerb, kOwn}};
 
 // "there is no subcommand 'foo' ..." if the first word after any options is no verb; else "".
 std::string unknown_verb(const std::vector<std::string>& own) {

@@ -87,6 +87,7 @@ ProgressEvent parse_event(const Json& event) {
   out.counterexample = text_in_event(event, "counterexample");
   out.short_name = text_in_event(event, "short_name");
   out.left_out = text_in_event(event, "left_out");
+  out.recording = text_in_event(event, "recording");
   out.number = count_of(event, "number");
   out.first = count_of(event, "first");
   out.executed = count_of(event, "executed");
@@ -196,6 +197,9 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
   if (options_.quiet && event.type != "warning" && event.type != "error" && event.type != "done")
     return {};
   if (event.type == "session") {
+    if (!event.recording.empty())
+      return lasting("recording '" + event.recording + "'" +
+                     (event.watching ? " until Ctrl-C" : ", while '" + event.test + "' runs"));
     if (event.watching) return lasting("watching until Ctrl-C");
     return lasting((event.resumed ? "continuing '" : "exploring '") + event.test + "'");
   }

@@ -16,7 +16,7 @@ namespace filibuster::cli {
 // An event of docs/api.md. Members that it does not have keep their defaults.
 struct ProgressEvent {
   std::string type, test, name, state, detail, text, headline, verdict, summary, report,
-      counterexample, short_name, left_out;
+      counterexample, short_name, left_out, recording;
   std::vector<std::string> faults;
   uint64_t number = 0, first = 0, executed = 0, scheduled = 0, open = 0, places = 0,
            places_tried = 0, planned = 0, rpcs = 0, findings = 0, items = 0, tried = 0;

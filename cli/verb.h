@@ -39,9 +39,9 @@ struct Verb {
 };
 
 extern const Verb kRunVerb, kAttachVerb, kReplayVerb, kAcceptVerb, kOpenVerb, kTraceVerb, kLintVerb,
-    kSuiteVerb, kPrincipledVerb, kPropertyVerb, kPropertyClientVerb, kVerifyVerb, kCasesVerb,
-    kCheckVerb, kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb, kInitVerb, kConfigVerb,
-    kDaemonVerb, kCompletionVerb, kHelpVerb, kVersionVerb;
+    kSuiteVerb, kPrincipledVerb, kPropertyVerb, kPropertyClientVerb, kRecordVerb, kVerifyVerb,
+    kCasesVerb, kCheckVerb, kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb, kInitVerb,
+    kConfigVerb, kDaemonVerb, kCompletionVerb, kHelpVerb, kVersionVerb;
 
 // Writes "filibuster: message" to stderr and returns `code`.
 int complain(int code, std::string_view message);

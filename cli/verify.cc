@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/copies.h"
 #include "cli/session.h"
 #include "cli/verb.h"
 
@@ -15,6 +16,7 @@ struct VerifyOptions {
   std::string cases;
   std::vector<std::string> only;
   bool update = false;
+  Copy copies[3] = {{"junit", ""}, {"sarif", ""}, {"markdown", ""}};
 };
 
 Work declare_verify(CLI::App& app) {
@@ -25,6 +27,9 @@ Work declare_verify(CLI::App& app) {
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_flag("--update", options->update, "accept what differs: the files have it then");
+  app.add_option("--junit", options->copies[0].file, "write JUnit XML here")->type_name("FILE");
+  app.add_option("--sarif", options->copies[1].file, "write SARIF here")->type_name("FILE");
+  app.add_option("--markdown", options->copies[2].file, "write Markdown here")->type_name("FILE");
   return [options](const Invocation&) {
     auto request = session_request("verify", options->session, this_client());
     if (!request) return complain(kUsage, request.error().message);
@@ -33,7 +38,10 @@ Work declare_verify(CLI::App& app) {
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
     request.value()["verify"] = {
         {"cases", path}, {"only", options->only}, {"update", options->update}};
-    return run_session(options->session, request.value());
+    return run_session(options->session, request.value(),
+                       [&](const Daemon& daemon, const std::string& id, int ended) {
+                         return write_copies(options->copies, daemon, id, ended);
+                       });
   };
 }
 

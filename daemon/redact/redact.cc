@@ -176,13 +176,13 @@ void redact_values(nlohmann::ordered_json* json) {
   }
 }
 
-std::string redact_named(std::string_view text) {
+std::string redact_named(std::string_view text, const Replacement& replace) {
   std::string out;
   out.reserve(text.size());
   size_t at = 0;
   while (at < text.size()) {
     if (const auto [begin, end] = password_in_url(text, at); begin < end) {
-      out.append(text.substr(at, begin - at)).append(kRedacted);
+      out.append(text.substr(at, begin - at)).append(replace(text.substr(begin, end - begin)));
       at = end;
       continue;
     }
@@ -210,7 +210,7 @@ std::string redact_named(std::string_view text) {
     const bool nested =
         quote.empty() && value < text.size() && (text[value] == '{' || text[value] == '[');
     if (end <= value || nested || is_reference(text.substr(value, end - value))) continue;
-    out.append(text.substr(at, value - at)).append(kRedacted);
+    out.append(text.substr(at, value - at)).append(replace(text.substr(value, end - value)));
     at = end;
   }
   return out;
@@ -237,7 +237,15 @@ bool is_secret_name(std::string_view name) {
   return kind != Kind::kPlain && kind != Kind::kArgument;
 }
 
+bool is_secret_argument(std::string_view name) {
+  return kind_of(name) != Kind::kPlain;
+}
+
 namespace {
+
+std::string in_its_place(std::string_view) {
+  return std::string(kRedacted);
+}
 
 // True if an option or a variable of this name has a secret value. More words count here than in
 // other texts.
@@ -253,7 +261,8 @@ bool has_secret_value(std::string_view name) {
 
 // Redacts VALUE in "--token VALUE", "--token 'VALUE'" and "--token=VALUE" if is_secret("--token").
 template <class IsSecret>
-std::string redact_values_of_options(std::string_view text, const IsSecret& is_secret) {
+std::string redact_values_of_options(std::string_view text, const IsSecret& is_secret,
+                                     const Replacement& replace) {
   std::string out;
   size_t at = 0;
   while (at < text.size()) {
@@ -276,7 +285,8 @@ std::string redact_values_of_options(std::string_view text, const IsSecret& is_s
     const std::string_view value = text.substr(begin, last - begin);
     const bool none =
         value.empty() || value.starts_with('-') || is_reference(value) || value == kRedacted;
-    out.append(text.substr(between, begin - between)).append(none ? value : kRedacted);
+    out.append(text.substr(between, begin - between))
+        .append(none ? std::string(value) : replace(value));
     at = last;
   }
   return out;
@@ -291,13 +301,18 @@ std::string redact_object(const std::string& text) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-std::string redact(std::string_view text) {
+std::string redact(std::string_view text, const Replacement& replace) {
   const auto is_secret = [](std::string_view name) { return kind_of(name) == Kind::kSecret; };
-  return redact_named(redact_values_of_options(redact_forms(text), is_secret));
+  return redact_named(redact_values_of_options(redact_forms(text, replace), is_secret, replace),
+                      replace);
+}
+
+std::string redact(std::string_view text) {
+  return redact(text, in_its_place);
 }
 
 std::string redact_command(std::string_view text) {
-  return redact(redact_values_of_options(text, has_secret_value));
+  return redact(redact_values_of_options(text, has_secret_value, in_its_place));
 }
 
 std::string redact_variable(std::string_view name, std::string_view value) {

@@ -3,6 +3,7 @@
 // Other text stays byte for byte, and redacting a text twice changes nothing more.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,10 @@ inline constexpr std::string_view kRedacted = "[redacted]";
 // secret: JWT, Bearer and Basic, card numbers, private keys, keys of well-known services. Redacts
 // passwords in URLs.
 std::string redact(std::string_view text);
+// The same with another text in the place of each secret. `replace` may be given what it returned before: a text is looked at by its
+// forms first, and by its names then.
+using Replacement = std::function<std::string(std::string_view secret)>;
+std::string redact(std::string_view text, const Replacement& replace);
 // redact() for the text of a JSON object: the result is a JSON object, or "null" if `text` is none.
 std::string redact_object(const std::string& text);
 // redact() for a command: more names of options count, as in --key VALUE, --db-pass VALUE.
@@ -24,9 +29,12 @@ std::string redact_command(std::string_view text);
 std::string redact_variable(std::string_view name, std::string_view value);
 // True if an option or member of this name has a secret value (--api-token, "password").
 bool is_secret_name(std::string_view name);
+// The same for a parameter of a query or a form, where more names count (?key=, ?code=).
+bool is_secret_argument(std::string_view name);
 
 // Redacts only what has the form of a secret, whatever stands before it.
 std::string redact_forms(std::string_view text);
+std::string redact_forms(std::string_view text, const Replacement& replace);
 
 // Redacts every text in a document or an event. The names of its members do not count, since they are
 // Filibuster's own.

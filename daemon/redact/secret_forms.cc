@@ -192,6 +192,10 @@ constexpr std::array<bool, 256> kFirst = [] {
 }  // namespace
 
 std::string redact_forms(std::string_view text) {
+  return redact_forms(text, [](std::string_view) { return std::string(kRedacted); });
+}
+
+std::string redact_forms(std::string_view text, const Replacement& replace) {
   std::string out;
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
@@ -209,7 +213,8 @@ std::string redact_forms(std::string_view text) {
     const size_t blank = text.substr(at, end - at).find(' ');
     const bool scheme = blank != std::string_view::npos && std::isalpha(text[at]) != 0;
     if (scheme) out.append(text.substr(at, blank + 1));
-    out += kRedacted;
+    const size_t secret = scheme ? at + blank + 1 : at;
+    out += replace(text.substr(secret, end - secret));
     at = end;
   }
   return out;

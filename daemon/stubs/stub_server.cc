@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "daemon/base/descriptors.h"
+#include "daemon/process/ports.h"
 #include "daemon/stubs/stub_connection.h"
 
 namespace filibuster::stubs {
@@ -91,8 +92,16 @@ class Server final : public StubServer {
       in.sin6_addr = in6addr_loopback;
       size = sizeof(sockaddr_in6);
     }
-    if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        ::listen(socket.get(), kBacklog) != 0)
+    const auto bound = [&] {
+      return ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size) == 0;
+    };
+    bool is_bound = bound();
+    // Connections in TIME_WAIT of a service that sets SO_REUSEPORT alone leave its port to those that set it, too.
+    if (!is_bound && errno == EADDRINUSE && !port_is_taken(port, "")) {
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+      is_bound = bound();
+    }
+    if (!is_bound || ::listen(socket.get(), kBacklog) != 0)
       return system_error("the stubs of service '" + listener.service + "' cannot listen at port " +
                           std::to_string(port));
     watch(socket.get(), EPOLLIN, EPOLL_CTL_ADD);

@@ -5,6 +5,7 @@
 #include "daemon/verbs/lint/request.h"
 #include "daemon/verbs/principled/request.h"
 #include "daemon/verbs/property/request.h"
+#include "daemon/verbs/record/request.h"
 #include "daemon/verbs/replay/request.h"
 #include "daemon/verbs/run/request.h"
 #include "daemon/verbs/suite/request.h"
@@ -16,8 +17,9 @@ namespace {
 
 // In the order in which messages name them.
 const auto& verbs() {
-  static const std::array all{&run_verb(),   &replay_verb(),     &trace_verb(),    &lint_verb(),
-                              &suite_verb(), &principled_verb(), &property_verb(), &verify_verb()};
+  static const std::array all{&run_verb(),      &replay_verb(), &trace_verb(),
+                              &lint_verb(),     &suite_verb(),  &principled_verb(),
+                              &property_verb(), &record_verb(), &verify_verb()};
   return all;
 }
 

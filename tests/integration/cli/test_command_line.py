@@ -261,7 +261,7 @@ def test_predicates_answer_by_exit_status(cli):
 
 
 def test_every_verb_explains_itself_with_an_example(cli):
-    for verb in ("run", "replay", "trace", "lint", "was-fault-injected", "doctor", "daemon"):
+    for verb in ("run", "replay", "trace", "record", "verify", "cases", "lint", "was-fault-injected", "doctor", "daemon"):
         run = cli.run(verb, "--help")
         assert run.returncode == 0 and "Examples:" in run.out, verb
     assert cli.run("--version").out == cli.run("version").out
@@ -270,6 +270,7 @@ def test_every_verb_explains_itself_with_an_example(cli):
 @pytest.mark.parametrize("verb, usage", [
     ("run", "filibuster run [OPTIONS] [-- TEST [ARG...]]"),
     ("trace", "filibuster trace [OPTIONS] [-- TEST [ARG...]]"),
+    ("record", "filibuster record [OPTIONS] [-- TRAFFIC [ARG...]]"),
     ("doctor", "filibuster doctor [OPTIONS] [-- PROGRAM]"),
     ("replay", "filibuster replay [OPTIONS] FINDING"),
 ])

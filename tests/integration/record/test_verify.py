@@ -1,10 +1,14 @@
 """`filibuster verify`: cases are replayed against the service alone, and each of the ways in which a change may break it is told apart."""
 import json
+import xml.etree.ElementTree
 
+import jsonschema
 import pytest
 
+from conftest import REPOSITORY
 from record.hand_made import SEAL, case, configuration, http_call, redis_call, write_cases
 
+SCHEMA = jsonschema.Draft7Validator(json.loads((REPOSITORY / "docs/schema/verify.schema.json").read_text()))
 PRICE = {"id": 7, "total": 1000}
 ORDER = [redis_call("GET", "price:7"), http_call("/tax", 50), http_call("/prices/7", 950), redis_call("SET", "price:7", "950", reply={"status": "OK"})]
 CACHED = [redis_call("GET", "price:8", reply="100"), http_call("/tax", 1)]
@@ -15,7 +19,11 @@ def verify(project, *options, bug=""):
     project.write("filibuster.json", json.dumps(configuration(BUG=bug)))
     run = project.filibuster("verify", "cases", *options)
     path = project.root / "verify.json"
-    return run, json.loads(path.read_text()) if path.exists() else None
+    if not path.exists():
+        return run, None
+    found = json.loads(path.read_text())
+    SCHEMA.validate(found)
+    return run, found
 
 
 def kinds(row):
@@ -45,6 +53,20 @@ def test_each_way_to_differ_is_told_apart(project, bug, first, text):
     (row,) = found["cases"]
     assert run.exit_code == 1 and row["judged"] == "differs" and kinds(row)[0] == first, run
     assert text in row["differences"][0]["text"] and text in run.output, run
+
+
+def test_documents_for_ci(project):
+    paths = write_cases(project.directory / "cases", FIRST, SECOND)
+    run, _ = verify(project, "--junit", "junit.xml", "--sarif", "sarif.json", "--markdown", "summary.md", bug="dropped")
+    suite = xml.etree.ElementTree.parse(project.directory / "junit.xml").find("testsuite")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0"), run
+    (failure,) = suite.iter("failure")
+    assert failure.get("type") == "missing" and "call 3 did not come" in failure.get("message"), run
+    (result,) = json.loads((project.directory / "sarif.json").read_text())["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    line = paths[0].read_text().splitlines()[place["region"]["startLine"] - 1]
+    assert place["artifactLocation"]["uri"] == "cases/orders/aaaaaaaaaaaa.json" and "SET" in line, place
+    assert "2 cases: 1 passed, 1 differs" in (project.directory / "summary.md").read_text(), run
 
 
 def test_a_service_that_dies_is_no_conclusion(project):

@@ -140,6 +140,30 @@ TEST_F(AStubServer, SaysWhereCallsCameFromAndWhatTheyHad) {
   EXPECT_EQ(answerer.calls[2].number, 1u);
 }
 
+// A service that sets SO_REUSEPORT alone, as cpp-httplib does, has closed its connections: its port is free.
+TEST(StubServer, ListensWhereAServiceHasEnded) {
+  uint16_t port = 0;
+  {
+    const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int on = 1;
+    ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::listen(listener.get(), 1), 0);
+    port = port_of(listener.get());
+    const Client client = connect_to(port);
+    UniqueFd accepted(::accept(listener.get(), nullptr, nullptr));
+    ASSERT_TRUE(accepted.valid());
+    accepted.reset();  // the server's end is the one that stays in TIME_WAIT
+    EXPECT_EQ(receive(client), "");
+  }
+  Scripted answerer;
+  const auto started = StubServer::start(&answerer, {{"web", Protocol::kHttp, {port}}});
+  EXPECT_TRUE(started) << started.error().message;
+}
+
 TEST_F(AStubServer, TakesATransactionAsOneCall) {
   const Client redis = connect_to(cache);
   send_all(

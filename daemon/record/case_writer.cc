@@ -1,0 +1,178 @@
+#include "daemon/record/case_writer.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "daemon/base/fail_point.h"
+#include "daemon/cases/case_folder.h"
+#include "daemon/cases/identity.h"
+#include "daemon/cases/route.h"
+#include "daemon/process/session_lane.h"
+
+namespace filibuster::record {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Beyond these, calls that come by themselves are counted and not kept.
+constexpr size_t kMostOfProcess = 1000;
+constexpr size_t kMostOpenings = 100;  // of one service
+constexpr const char kPartial[] = "partial";
+
+Hash128 content_of(const cases::WrittenFile& file) {
+  Hash128 out = hash_text(file.text);
+  for (const auto& [name, bytes] : file.beside) out = combine(out, hash_text(bytes));
+  return out;
+}
+
+// What tells a case from others: all but when and how often it was seen.
+Hash128 content_of(const cases::Case& value) {
+  cases::Case other = value;
+  other.base_us = 0;
+  other.seen = 1;
+  return content_of(cases::write_case(other, "x"));
+}
+
+std::string text_of(const cases::Call& call) {
+  cases::ProcessRecord one;
+  one.calls = {call};
+  return cases::write_process(one).text;
+}
+
+}  // namespace
+
+std::string why_not_into(const std::string& folder) {
+  std::error_code failed;
+  const auto status = fs::status(folder, failed);
+  if (status.type() == fs::file_type::not_found) return "";
+  if (status.type() != fs::file_type::directory) return "it is no folder";
+  if (fs::exists(folder + "/" + std::string(cases::kSetName) + ".json", failed))
+    return "it has a recording already (set.json): choose another folder, or remove that one";
+  return "";
+}
+
+Result<std::unique_ptr<CaseWriter>> CaseWriter::make(const std::string& folder,
+                                                     cases::CaseSet set) {
+  auto rules = cases::rules_of(set);
+  if (!rules) return rules.error();
+  if (const std::string why = why_not_into(folder); !why.empty())
+    return Error{"cannot record into " + folder + ": " + why};
+  std::unique_ptr<CaseWriter> out(new CaseWriter(folder, std::move(set), std::move(rules).value()));
+  out->process_.service = out->set_.service;
+  if (auto made = out->make_folder(folder); !made) return made.error();
+  if (auto written = out->write_set(); !written) return written.error();
+  return out;
+}
+
+Result<void> CaseWriter::make_folder(const std::string& path) const {
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  if (failed) return Error{"cannot make " + path + ": " + failed.message()};
+  return {};
+}
+
+Result<void> CaseWriter::add(cases::Case value) {
+  const bool whole = value.partial.empty();
+  if (!whole) ++counts_.by_reason[value.partial];
+  ++(whole ? counts_.whole : counts_.partial);
+  const Hash128 content = content_of(value);
+  if (const auto known = rows_.find(content); known != rows_.end()) {
+    ++known->second.seen;
+    if (whole) ++counts_.equal;
+    return {};
+  }
+  const std::string route = cases::route_of(value.request.method, value.request.target);
+  const std::string folder =
+      folder_ + "/" + (whole ? "" : std::string(kPartial) + "/") + cases::route_folder(route);
+  if (auto made = make_folder(folder); !made) return made;
+  std::set<std::string>& names = names_[folder];
+  // A case that asks the same and is answered otherwise has a name of its own.
+  const Hash128 asked = cases::hash_of_case(value, rules_);
+  std::string name = cases::case_name(asked, {});
+  if (names.contains(name)) name = cases::case_name(combine(asked, content), names);
+  const cases::WrittenFile file = cases::write_case(value, name);
+  if (auto saved = cases::save_file(folder, file); !saved) return saved;
+  fail_point("case");
+  names.insert(name);
+  rows_.emplace(content, Row{content, folder, name});
+  if (whole) ++counts_.by_route[route];
+  return {};
+}
+
+Result<void> CaseWriter::add_process(cases::Call call) {
+  call.after.clear();
+  cases::Call asked = call;
+  asked.answer = {};
+  asked.reply.reset();
+  if (process_.calls.size() >= kMostOfProcess) return {};
+  // A poll that gets the same again says nothing new.
+  const auto [last, is_first] = last_of_process_.try_emplace(text_of(asked));
+  const Hash128 now = hash_text(text_of(call));
+  if (!is_first && last->second == now) return {};
+  last->second = now;
+  if (!process_.calls.empty()) call.after = {process_.calls.size() - 1};
+  process_.calls.push_back(std::move(call));
+  process_changed_ = true;
+  return {};
+}
+
+Result<void> CaseWriter::add_opening(const std::string& service, cases::Opening opening) {
+  std::set<std::string>& known = opened_[service];
+  const std::string command = opening.command.dump();
+  if (known.size() >= kMostOpenings || !known.insert(command).second) return {};
+  process_.openings[service].push_back(std::move(opening));
+  process_changed_ = true;
+  return {};
+}
+
+void CaseWriter::add_point(cases::Point point) {
+  const auto same = [&](const cases::Point& each) {
+    return each.site == point.site && each.kind == point.kind;
+  };
+  if (std::none_of(set_.points.begin(), set_.points.end(), same))
+    set_.points.push_back(std::move(point));
+}
+
+Result<void> CaseWriter::write_set() {
+  // In an order that does not depend on when each was seen.
+  std::sort(set_.points.begin(), set_.points.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.stack, a.site) < std::pair(b.stack, b.site);
+  });
+  set_.not_followed.assign(not_followed_.begin(), not_followed_.end());
+  const std::string text = cases::write_set(set_);
+  if (text != set_text_) {
+    if (auto written = write_file(folder_ + "/" + std::string(cases::kSetName) + ".json", text);
+        !written)
+      return written;
+    set_text_ = text;
+  }
+  if (!process_changed_) return {};
+  if (auto saved = cases::save_file(folder_, cases::write_process(process_)); !saved) return saved;
+  process_changed_ = false;
+  return {};
+}
+
+Result<void> CaseWriter::finish() {
+  for (auto& [content, row] : rows_) {
+    if (row.seen == row.written) continue;
+    const std::string path = row.path + "/" + row.name + ".json";
+    cases::ReadCase read = cases::load_case(path);
+    if (!read.errors.empty())
+      return Error{path + " is not as it was written: " + read.errors.front().message};
+    read.value.seen = row.seen;
+    if (auto saved = cases::save_file(row.path, cases::write_case(read.value, row.name)); !saved)
+      return saved;
+    row.written = row.seen;
+  }
+  set_.counts = {{"cases", counts_.whole - counts_.equal},
+                 {"seen", counts_.whole},
+                 {"partial", counts_.partial}};
+  return write_set();
+}
+
+}  // namespace filibuster::record

@@ -1,0 +1,78 @@
+// The files of a recording: set.json, process.json, a file for each different case in a folder for its route, and what is not whole under
+// partial/. Each file is there whole or not at all. Cases that are equal are one file, which says how often it was seen.
+//
+//   auto writer = CaseWriter::make(options);
+//   writer->add(recorded);           // redacted, and its sites found
+//   writer->finish();                // how often each was seen
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/hash.h"
+#include "core/result.h"
+#include "daemon/cases/fields.h"
+#include "daemon/cases/model.h"
+
+namespace filibuster::record {
+
+// Why a recording cannot be written there; "": it can.
+std::string why_not_into(const std::string& folder);
+
+class CaseWriter {
+ public:
+  // `set`: what is known at the beginning. Makes the folder.
+  static Result<std::unique_ptr<CaseWriter>> make(const std::string& folder, cases::CaseSet set);
+
+  Result<void> add(cases::Case value);
+  Result<void> add_process(cases::Call call);
+  Result<void> add_opening(const std::string& service, cases::Opening opening);
+  void add_point(cases::Point point);
+  void add_not_followed(const std::string& text) { not_followed_.insert(text); }
+  // set.json and process.json, where they have changed.
+  Result<void> write_set();
+  // How often each case was seen, and the counts of the set.
+  Result<void> finish();
+
+  struct Counts {
+    std::map<std::string, uint64_t> by_route;   // different whole cases
+    std::map<std::string, uint64_t> by_reason;  // partial ones, each time
+    uint64_t whole = 0, equal = 0, partial = 0;
+  };
+  const Counts& counts() const { return counts_; }
+  const cases::ProcessRecord& process() const { return process_; }
+
+ private:
+  struct Row {
+    Hash128 content;
+    std::string path;  // of its folder, and of its name
+    std::string name;
+    uint64_t seen = 1, written = 1;
+  };
+  CaseWriter(std::string folder, cases::CaseSet set, cases::Rules rules)
+      : folder_(std::move(folder)),
+        set_(std::move(set)),
+        rules_(std::move(rules)),
+        not_followed_(set_.not_followed.begin(), set_.not_followed.end()) {}
+  Result<void> make_folder(const std::string& path) const;
+
+  const std::string folder_;
+  cases::CaseSet set_;
+  const cases::Rules rules_;
+  cases::ProcessRecord process_;
+  std::set<std::string> not_followed_;
+  std::string set_text_;
+  bool process_changed_ = true;
+  std::map<Hash128, Row> rows_;                         // by content
+  std::map<std::string, std::set<std::string>> names_;  // by folder
+  std::map<std::string, Hash128>
+      last_of_process_;  // what a call of the process got last, by what it asks
+  std::map<std::string, std::set<std::string>> opened_;  // by service
+  Counts counts_;
+};
+
+}  // namespace filibuster::record

@@ -1,0 +1,60 @@
+// Takes secrets out of what was recorded, before anything of it is written (docs/record.md has what counts as one). A secret becomes a token of the
+// same length and of the same kinds of letters, and the same secret always becomes the same one within a recording: so what is equal
+// stays equal, and replays succeed. Tokens are made with a key that is never written.
+//
+//   Redactor redactor(random_hexadecimal());
+//   redactor.redact(&the_case);
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/cases/model.h"
+#include "daemon/wire/json_node.h"
+
+namespace filibuster::record {
+
+class Redactor {
+ public:
+  explicit Redactor(std::string key) : key_(std::move(key)) {}
+
+  void redact(cases::Case* of);
+  void redact(cases::Call* of);
+  void redact(cases::Opening* of);
+  // What counts as a secret, for the set.
+  static std::vector<std::string> rules();
+
+  // The token of a secret; of what is a token already, itself.
+  std::string token(std::string_view secret);
+
+ private:
+  void take(cases::Request* of);
+  void take(cases::Answer* of);
+  void take(cases::Headers* headers);
+  std::string field_value(const std::string& name, const std::string& value);
+  std::string pairs(std::string_view text);
+  std::string target(const std::string& target);
+  std::string body(const std::string& bytes, const cases::Headers& headers);
+  std::string text(std::string_view text);
+  void take(wire::JsonNode* node, bool is_secret);
+  void take_words(nlohmann::json* words, bool* names_a_secret);
+  void take_reply(nlohmann::json* reply, bool is_secret);
+  std::string letters(std::string_view secret, unsigned round) const;
+  // The second look: what was found to be a secret anywhere is taken out everywhere.
+  void take_known(cases::Case* of);
+  void take_known(cases::Call* of);
+  void take_known(std::string* text) const;
+  void take_known(cases::Headers* headers) const;
+  void take_known(nlohmann::json* value) const;
+
+  const std::string key_;
+  std::map<std::string, std::string, std::less<>> tokens_;  // by secret
+  std::set<std::string, std::less<>> made_;
+  std::deque<std::string> in_order_;
+};
+
+}  // namespace filibuster::record

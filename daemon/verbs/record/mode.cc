@@ -1,0 +1,236 @@
+// `filibuster record`: the requests that a service gets while other programs use it become cases (docs/record.md).
+#include <poll.h>
+
+#include <algorithm>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "daemon/record/recording.h"
+#include "daemon/report/json.h"
+#include "daemon/report/text.h"
+#include "daemon/report/words.h"
+#include "daemon/verbs/record/request.h"
+
+namespace filibuster {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The services start in it, so that what they ask while they start is seen. Requests in it are no cases.
+constexpr uint32_t kStartup = 1;
+constexpr milliseconds kLook{200};
+constexpr milliseconds kLongestTraffic = std::chrono::hours(24);
+// An execution keeps its RPCs in memory, so that another one begins now and then (daemon/verbs/trace/follow.cc).
+constexpr size_t kEnough = 2000;
+
+// Whom the recording tells what it has to say, once somebody listens.
+class Ear {
+ public:
+  void listen(EventSink sink) {
+    const std::lock_guard lock(mutex_);
+    sink_ = std::move(sink);
+  }
+  void warn(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    if (sink_) sink_({{"type", "warning"}, {"text", text}});
+  }
+
+ private:
+  std::mutex mutex_;
+  EventSink sink_;
+};
+
+class RecordMode final : public Mode {
+ public:
+  explicit RecordMode(const SessionRequest& request) : request_(request) {}
+
+  Result<void> before_services(Lane* lane) override;
+  Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override;
+  void stopped() override { finish(); }
+
+  Outcome judge(SessionReport*, const SessionEnd&) const override {
+    Outcome out;
+    out.no_conclusion = !recording_ || seen().counts.whole == 0 || !seen().problem.empty();
+    return out;
+  }
+  Document document(const SessionReport& report) override { return {"", to_json(report), {}}; }
+  std::string summary(const SessionReport& report, const SessionEnd&) const override;
+
+ private:
+  const RecordRequest& own() const { return request_.own_as<RecordRequest>(); }
+  const record::Recording::Summary& seen() const { return recording_->summary(); }
+  Result<void> run(SessionContext* session, Lane* lane, TestConfig test, Exploration* out);
+  Result<void> watch(SessionContext* session, Lane* lane);
+  void finish();
+
+  const SessionRequest& request_;
+  const std::shared_ptr<Ear> ear_ = std::make_shared<Ear>();
+  std::unique_ptr<record::Recording> recording_;
+  bool starts_ = false;  // the execution of the start runs
+  size_t explored_ = 0;
+};
+
+// The name of the port of the service; "": it is its first one.
+std::function<std::string(uint16_t)> port_names(const ServiceConfig& service,
+                                                const PortMap& ports) {
+  std::map<uint16_t, std::string> names;
+  for (const auto& [name, fixed] : service.ports) {
+    const auto port = ports.find(name);
+    const bool first = name == service.ports.begin()->first;
+    if (port != ports.end() && !first) names.emplace(port->second, name);
+  }
+  return [names](uint16_t port) {
+    const auto found = names.find(port);
+    return found == names.end() ? std::string() : found->second;
+  };
+}
+
+Result<void> RecordMode::before_services(Lane* lane) {
+  const Config& config = request_.config;
+  const auto service =
+      std::find_if(config.services.begin(), config.services.end(),
+                   [&](const ServiceConfig& each) { return each.name == own().service; });
+  if (service == config.services.end()) return Error{"there is no service " + own().service};
+  record::Recording::Options options;
+  options.folder = own().folder;
+  options.set.service = service->name;
+  options.set.builds = builds_of(config, lane->place(), *service);
+  options.set.redacted = record::Redactor::rules();
+  for (const std::string_view each : cases::kMatchedAtFirst)
+    options.set.match_headers.emplace_back(each);
+  options.set.masks = config.nondeterminism;
+  for (const ServiceConfig& each : config.services) {
+    if (each.ignored) options.set.not_followed.push_back("to " + each.name + ": not interposed");
+  }
+  options.startup_execution = kStartup;
+  options.port_name = port_names(*service, lane->place().ports);
+  options.warn = [ear = ear_](const std::string& text) { ear->warn(text); };
+  auto started = record::Recording::start(lane->shared_hub(), std::move(options));
+  if (!started) return started.error();
+  recording_ = std::move(started).value();
+  starts_ = true;
+  return lane->hub().begin_execution(kStartup, {});
+}
+
+Exploration RecordMode::explore(SessionContext* session, Lane* lane, const TestConfig& test) {
+  ear_->listen(session->sink);
+  Exploration out;
+  out.report.test = test.name;
+  out.report.finished = true;
+  if (starts_) lane->hub().end_execution();
+  starts_ = false;
+  session->counters.next_execution =
+      std::max(session->counters.next_execution.load(), kStartup + 1);
+  session->sink({{"type", "session"},
+                 {"test", test.name},
+                 {"resumed", false},
+                 {"watching", request_.watches},
+                 {"recording", own().service}});
+  auto done = request_.watches ? watch(session, lane) : run(session, lane, test, &out);
+  if (!done) out.error = done.error();
+  out.report.counts.executed = 1;
+  if (++explored_ == request_.tests.size() || out.stopped || out.error) finish();
+  return out;
+}
+
+Result<void> RecordMode::run(SessionContext* session, Lane* lane, TestConfig test,
+                             Exploration* out) {
+  const bool is_bounded = own().duration.count() > 0;
+  if (is_bounded || !test.timeout) test.timeout = is_bounded ? own().duration : kLongestTraffic;
+  auto made = TestRun::make(session, lane, test, session->config);
+  if (!made) return made.error();
+  auto executed = made.value()->execute_once({}, TestStarter::Start::kPlain);
+  if (!executed) return executed.error();
+  ExecutionResult& result = executed->result;
+  session->on_record(&result.record);
+  out->stopped = result.stopped;
+  out->report.reference = std::move(result.record.rpcs);
+  out->report.reference_seconds = result.seconds;
+  if (result.exit && !result.exit->success())
+    out->report.notes.push_back("the traffic '" + test.name + "' ended with " +
+                                to_text(*result.exit) + "; what it caused is recorded" +
+                                quoted_output(executed->output));
+  if (result.timed_out && !is_bounded)
+    out->report.notes.push_back("the traffic '" + test.name + "' was ended at its time limit");
+  for (const ServiceEnd& end : result.ended)
+    out->report.notes.push_back("service '" + end.name + "' ended while it was recorded");
+  return {};
+}
+
+// Whoever uses the service does so until the user ends it, or the time is over.
+Result<void> RecordMode::watch(SessionContext* session, Lane* lane) {
+  using Clock = std::chrono::steady_clock;
+  AgentHub& hub = lane->hub();
+  if (auto begun = hub.begin_execution(session->counters.next_execution++, {}); !begun)
+    return begun;
+  const auto end = Clock::now() + (own().duration.count() > 0 ? own().duration : kLongestTraffic);
+  Result<void> result;
+  for (bool ends = false; !ends && result.ok();) {
+    const auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
+    pollfd woken{lane->place().wake_fd, POLLIN, 0};
+    ends =
+        left.count() <= 0 || poll(&woken, 1, static_cast<int>(std::min(kLook, left).count())) > 0;
+    if (!ends && hub.take_ended().rpcs.size() > kEnough)
+      hub.next_execution(session->counters.next_execution++);
+    lane->services().take_ended({});
+    result = lane->services().check_attached();
+  }
+  hub.end_execution();
+  return result;
+}
+
+void RecordMode::finish() {
+  if (recording_) recording_->finish();
+}
+
+std::string count_text(uint64_t number, const char* one, const char* many) {
+  return std::to_string(number) + " " + (number == 1 ? one : many);
+}
+
+std::string RecordMode::summary(const SessionReport& report, const SessionEnd&) const {
+  if (!recording_) return "";
+  const record::Recording::Summary& all = seen();
+  const uint64_t different = all.counts.whole - all.counts.equal;
+  std::string out = "recorded " + count_text(different, "case", "cases") + " of " + own().service +
+                    " into " + own().folder;
+  if (all.counts.equal > 0)
+    out += "; " + count_text(all.counts.equal, "more was equal to one of them",
+                             "more were equal to one of them");
+  out += "\n";
+  for (const auto& [route, number] : all.counts.by_route)
+    out += "  " + route + ": " + std::to_string(number) + "\n";
+  if (all.counts.partial > 0) {
+    out += count_text(all.counts.partial, "case is", "cases are") +
+           " not whole, and stand under partial/:\n";
+    for (const auto& [reason, number] : all.counts.by_reason)
+      out += "  " + std::to_string(number) + ": " + reason + "\n";
+  }
+  out += "of the process itself: " + count_text(all.process_calls, "call", "calls") + ", " +
+         count_text(all.openings, "command that sets up connections",
+                    "commands that set up connections") +
+         "\n";
+  if (all.partial_process_calls > 0)
+    out += count_text(all.partial_process_calls, "call of the process is",
+                      "calls of the process are") +
+           " not whole, and left out\n";
+  if (all.calls_without_case > 0)
+    out += count_text(all.calls_without_case, "call belongs", "calls belong") +
+           " to no case: what caused them is not known, or was over\n";
+  if (all.lost > 0)
+    out += count_text(all.lost, "record was", "records were") +
+           " lost, since more came than was read\n";
+  for (const std::string& each : all.not_followed) out += "not followed: " + each + "\n";
+  for (const TestReport& test : report.tests) {
+    for (const std::string& note : test.notes) out += note + "\n";
+  }
+  if (!all.problem.empty()) out += "the recording ended early: " + all.problem + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Mode> make_record_mode(const SessionRequest& request) {
+  return std::make_unique<RecordMode>(request);
+}
+
+}  // namespace filibuster

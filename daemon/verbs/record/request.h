@@ -1,0 +1,27 @@
+// What a request of `record` has besides.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "daemon/cases/model.h"
+#include "daemon/process/session_lane.h"
+#include "daemon/session/verb.h"
+
+namespace filibuster {
+
+struct RecordRequest final : VerbRequest {
+  std::string service;                    // whose requests become cases
+  std::string folder;                     // absolute
+  std::chrono::milliseconds duration{0};  // 0: until the traffic ends
+};
+
+const Verb& record_verb();
+std::unique_ptr<Mode> make_record_mode(const SessionRequest& request);
+
+// What the program of the service is made of (builds.cc).
+std::vector<cases::Build> builds_of(const Config& config, const SessionLane& lane,
+                                    const ServiceConfig& service);
+
+}  // namespace filibuster

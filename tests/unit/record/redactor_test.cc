@@ -1,0 +1,125 @@
+// Secrets become tokens of their own kind before anything is written, and the same secret the same token.
+#include "daemon/record/redactor.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/cases/case_file.h"
+#include "tests/unit/record/records.h"
+
+namespace filibuster::record {
+namespace {
+
+constexpr const char kBearer[] = "planted0123456789bearer";
+constexpr const char kPassword[] = "planted-Password-7";
+
+cases::Call redis_call(const char* command, const char* reply) {
+  cases::Call out;
+  out.input.kind = cases::Kind::kRedis;
+  out.input.to = "cache";
+  out.input.command = nlohmann::json::parse(command);
+  out.reply = nlohmann::json::parse(reply);
+  return out;
+}
+
+std::string written(const cases::Case& of) {
+  const cases::WrittenFile file = cases::write_case(of, "x");
+  std::string out = file.text;
+  for (const auto& [name, bytes] : file.beside) out += bytes;
+  return out;
+}
+
+TEST(Redactor, ATokenHasTheLengthAndTheLettersOfItsSecret) {
+  Redactor redactor("key");
+  const std::string token = redactor.token("aZ3-x.Y/9=");
+  EXPECT_EQ(token.size(), 10u);
+  EXPECT_NE(token, "aZ3-x.Y/9=");
+  for (const size_t at : {3, 5, 7, 9}) EXPECT_EQ(token[at], "aZ3-x.Y/9="[at]);
+  EXPECT_TRUE(std::isdigit(token[2]) && std::isdigit(token[8]));
+  EXPECT_TRUE(std::isupper(token[1]) && std::islower(token[0]));
+  EXPECT_EQ(redactor.token("0a1b2c3d4e").find_first_not_of("0123456789abcdef"), std::string::npos);
+  EXPECT_EQ(redactor.token("a%2Fb").substr(1, 3), "%2F")
+      << "what is escaped stays a letter of a query";
+  EXPECT_NE(redactor.token("7")[0], '0');
+}
+
+TEST(Redactor, TheSameSecretHasTheSameTokenAndAnotherKeyAnother) {
+  Redactor one("key"), two("another");
+  EXPECT_EQ(one.token(kBearer), one.token(kBearer));
+  EXPECT_EQ(one.token(one.token(kBearer)), one.token(kBearer));
+  EXPECT_NE(one.token(kBearer), two.token(kBearer));
+  EXPECT_NE(one.token(kBearer), one.token(kPassword));
+}
+
+TEST(Redactor, SecretsAreInNothingThatIsWritten) {
+  cases::Case value;
+  value.service = "orders";
+  value.request.method = "POST";
+  value.request.target = std::string("/login?key=") + kPassword + "&page=2";
+  value.request.headers = {{"Authorization", std::string("Bearer ") + kBearer},
+                           {"Content-Type", "application/json"},
+                           {"Cookie", "lang=en; sid=planted-cookie-5"},
+                           {"X-Api-Key", "planted-api-key-1"}};
+  value.request.body = std::string(R"({"user": "ann", "password": ")") + kPassword +
+                       R"(", "pin": 739184, "deep": [{"clientSecret": "planted-deep-secret-2"}]})";
+  value.answer.status = 200;
+  value.answer.headers = {{"Set-Cookie", "sid=planted-sid-6; Path=/; HttpOnly"}};
+  value.answer.body = std::string("your token=") + kBearer + " is good";
+  cases::Call http;
+  http.input.to = "pricing";
+  http.input.http.method = "POST";
+  http.input.http.target = std::string("/by/") + kBearer;
+  http.input.http.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
+  http.input.http.body = "client_secret=planted-form-3&size=7";
+  http.answer.status = 200;
+  value.calls = {
+      http, redis_call(R"(["HSET", "session:ann", "access_token", "planted-field-4"])", "1"),
+      redis_call(R"(["GET", "auth_token:7"])", R"("planted-reply-8")"),
+      redis_call(R"(["HGETALL", "user:7"])", R"(["name", "ann", "password", "planted-hash-9"])"),
+      redis_call(R"(["SET", "cart", "{\"token\":\"planted-json-0\"}"])", R"({"status": "OK"})")};
+  value.partial = std::string("its call to pricing (GET /x?token=") + kBearer + "): cut";
+  Redactor redactor("key");
+  redactor.redact(&value);
+  const std::string text = written(value);
+  EXPECT_EQ(text.find("planted"), std::string::npos) << text;
+  EXPECT_EQ(text.find("739184"), std::string::npos);
+  EXPECT_EQ(value.request.headers[0].second, "Bearer " + redactor.token(kBearer));
+  EXPECT_EQ(value.calls[0].input.http.target, "/by/" + redactor.token(kBearer))
+      << "what is a secret in one place is one in all";
+  EXPECT_EQ(value.request.target.substr(value.request.target.find('&')), "&page=2");
+  EXPECT_EQ(value.answer.headers[0].second,
+            "sid=" + redactor.token("planted-sid-6") + "; Path=/; HttpOnly");
+  EXPECT_EQ(value.calls[1].input.command[2], "access_token") << "names stay";
+  EXPECT_NE(value.request.body.find(R"("user": "ann", "password": ")"), std::string::npos)
+      << "JSON keeps its style";
+}
+
+TEST(Redactor, WhatIsNoSecretStaysAsItIs) {
+  cases::Case value;
+  value.request.method = "POST";
+  value.request.target = "/orders/7?page=2";
+  value.request.headers = {{"Content-Type", "application/json"}};
+  value.request.body = "{\"item\":7,\n\"note\": \"\\u00e9\"}";
+  value.answer.status = 201;
+  value.answer.body = std::string("\xff\x00\x01", 3);
+  value.calls = {redis_call(R"(["SET", "price:7", "950"])", R"({"status": "OK"})")};
+  const cases::Case before = value;
+  Redactor("key").redact(&value);
+  EXPECT_EQ(value, before);
+}
+
+TEST(Redactor, CredentialsOfConnectionsAreTokens) {
+  Redactor redactor("key");
+  cases::Opening auth{nlohmann::json::parse(R"(["AUTH", "planted-secret-1"])"), "OK"};
+  cases::Opening hello{
+      nlohmann::json::parse(
+          R"(["HELLO", "3", "AUTH", "default", "planted-secret-1", "SETNAME", "orders"])"),
+      nlohmann::json::object()};
+  redactor.redact(&auth);
+  redactor.redact(&hello);
+  EXPECT_EQ(auth.command[1], redactor.token("planted-secret-1"));
+  EXPECT_EQ(hello.command[4], auth.command[1]);
+  EXPECT_EQ(hello.command[6], "orders");
+}
+
+}  // namespace
+}  // namespace filibuster::record
