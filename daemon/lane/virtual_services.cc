@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/model/environment_error.h"
+#include "daemon/process/ports.h"
 #include "daemon/property/model_fake.h"
 #include "daemon/property/program_model.h"
 #include "daemon/property/ready_model.h"
@@ -107,7 +108,8 @@ Result<std::unique_ptr<VirtualServices>> VirtualServices::start(
     out->board_.add_fake(service.name, std::move(fake).value());
   }
   auto server =
-      stubs::StubServer::start(answerer != nullptr ? answerer : &out->board_, std::move(listeners));
+      stubs::StubServer::start(answerer != nullptr ? answerer : &out->board_, std::move(listeners),
+                               [](uint16_t port) { return port_is_taken(port, ""); });
   if (!server)
     return with_remedy(server.error().message,
                        "end what listens there, or give the service no fixed port");

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "daemon/base/descriptors.h"
-#include "daemon/process/ports.h"
 #include "daemon/stubs/stub_connection.h"
 
 namespace filibuster::stubs {
@@ -27,7 +26,8 @@ constexpr int kEvents = 64;
 
 class Server final : public StubServer {
  public:
-  explicit Server(Answerer* answerer) : answerer_(answerer) {}
+  Server(Answerer* answerer, PortIsTaken is_taken)
+      : answerer_(answerer), is_taken_(std::move(is_taken)) {}
   ~Server() override {
     if (!thread_.joinable()) return;
     const uint64_t one = 1;
@@ -97,7 +97,7 @@ class Server final : public StubServer {
     };
     bool is_bound = bound();
     // Connections in TIME_WAIT of a service that sets SO_REUSEPORT alone leave its port to those that set it, too.
-    if (!is_bound && errno == EADDRINUSE && !port_is_taken(port, "")) {
+    if (!is_bound && errno == EADDRINUSE && is_taken_ && !is_taken_(port)) {
       ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
       is_bound = bound();
     }
@@ -271,6 +271,7 @@ class Server final : public StubServer {
   static constexpr uint64_t kFirstClient = uint64_t{1} << 32;  // below it: descriptors
 
   Answerer* const answerer_;
+  const PortIsTaken is_taken_;
   UniqueFd epoll_, wake_;
   std::map<int, Door> doors_;
   std::map<uint64_t, Client> clients_;
@@ -282,8 +283,9 @@ class Server final : public StubServer {
 }  // namespace
 
 Result<std::unique_ptr<StubServer>> StubServer::start(Answerer* answerer,
-                                                      std::vector<StubListener> listeners) {
-  auto server = std::make_unique<Server>(answerer);
+                                                      std::vector<StubListener> listeners,
+                                                      PortIsTaken is_taken) {
+  auto server = std::make_unique<Server>(answerer, std::move(is_taken));
   if (auto up = server->listen(listeners); !up) return up.error();
   return std::unique_ptr<StubServer>(std::move(server));
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,12 +27,17 @@ struct StubListener {
   std::shared_ptr<const Certificate> certificate = nullptr;
 };
 
+// Does somebody listen at that port?
+using PortIsTaken = std::function<bool(uint16_t port)>;
+
 class StubServer {
  public:
   virtual ~StubServer() = default;
-  // Listens at 127.0.0.1, and at ::1 where the machine has it. `answerer` outlives the server. Error: a port is taken.
+  // Listens at 127.0.0.1, and at ::1 where the machine has it. `answerer` outlives the server. `is_taken` says whether a port
+  // that the kernel does not give at first only has what an ended server has left there. Error: a port is taken.
   static Result<std::unique_ptr<StubServer>> start(Answerer* answerer,
-                                                   std::vector<StubListener> listeners);
+                                                   std::vector<StubListener> listeners,
+                                                   PortIsTaken is_taken = {});
 };
 
 }  // namespace filibuster::stubs

@@ -110,7 +110,7 @@ def test_the_file_of_this_directory_is_sent_as_it_is(cli):
     (["replay", "script.json"], "script.json: not a counterexample; expected a file that a run wrote"),
     (["replay", "x", "--", "true"], "takes no command"),
     ([], "subcommand is required"),
-    (["foo"], "there is no subcommand 'foo'; expected run, suite, principled, property, attach, replay"),
+    (["foo"], "there is no subcommand 'foo'; expected run, suite, principled, property, verify, attach, replay"),
     (["foo", "--help"], "there is no subcommand 'foo'"),
     (["foo", "--", "true"], "there is no subcommand 'foo'"),
     (["rnu", "--help"], "there is no subcommand 'rnu'; did you mean 'run'?"),

@@ -160,7 +160,8 @@ TEST(StubServer, ListensWhereAServiceHasEnded) {
     EXPECT_EQ(receive(client), "");
   }
   Scripted answerer;
-  const auto started = StubServer::start(&answerer, {{"web", Protocol::kHttp, {port}}});
+  const auto started = StubServer::start(&answerer, {{"web", Protocol::kHttp, {port}}},
+                                         [](uint16_t) { return false; });
   EXPECT_TRUE(started) << started.error().message;
 }
 
