@@ -106,7 +106,11 @@ void Assembler::on(const EventSource& source, const EventHead& head, const RpcIs
 
 void Assembler::join_cause(const EventSource& source, const RpcIssued& event, CallState* call) {
   if (event.parent_rpc != 0) {
-    children_[event.parent_rpc].push_back(event.rpc);
+    std::vector<uint64_t>& calls = children_[event.parent_rpc];
+    if (calls.size() <= options_.bounds.most_calls) return calls.push_back(event.rpc);
+    // There is one more than a case may have, so that it says so.
+    calls_.erase(event.rpc);
+    ++out_.calls_without_case;
     return;
   }
   // No request led to it where none is open, or where the runtime says so.

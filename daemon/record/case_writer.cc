@@ -169,6 +169,14 @@ Result<void> CaseWriter::finish() {
       return saved;
     row.written = row.seen;
   }
+  if (counts_.whole + counts_.partial == 0) {
+    // Nothing came: the folder is as free as it was.
+    std::error_code ignored;
+    for (const std::string_view name : {cases::kSetName, cases::kProcessName})
+      fs::remove(folder_ + "/" + std::string(name) + ".json", ignored);
+    fs::remove(folder_, ignored);
+    return {};
+  }
   set_.counts = {{"cases", counts_.whole - counts_.equal},
                  {"seen", counts_.whole},
                  {"partial", counts_.partial}};

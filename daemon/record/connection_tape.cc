@@ -109,6 +109,10 @@ void ConnectionTape::closed(uint64_t time_ns, const TapeClosed& record) {
 void ConnectionTape::lose(const std::string& why) {
   if (!broken_.empty()) return;
   broken_ = why;
+  for (Direction& each : directions_) {
+    kept_ -= each.open;
+    each = {};
+  }
   // What is under way is never whole.
   for (auto& [number, each] : exchanges_) {
     if (!each.answer_is_whole) set_once(&each.problem, broken_);
@@ -129,10 +133,28 @@ void ConnectionTape::take_bytes(uint64_t time_ns, const TapeBytes& record) {
   to.position += record.bytes.size();
   const std::string_view text(reinterpret_cast<const char*>(record.bytes.data()),
                               record.bytes.size());
-  if (to.http) keep(requests, to.http->feed(text, time_ns));
-  if (to.resp) keep(requests, to.resp->feed(text, time_ns));
+  feed(requests, text, time_ns);
   if (requests) tell_methods();
   check_readers(requests);
+}
+
+void ConnectionTape::feed(bool requests, std::string_view text, uint64_t time_ns) {
+  Direction& to = direction(requests);
+  bool is_between = true, any = false;
+  const auto take = [&](auto messages) {
+    any = !messages.empty();
+    keep(requests, std::move(messages));
+  };
+  if (to.http) {
+    take(to.http->feed(text, time_ns));
+    is_between = to.http->state() == wire::Http1Reader::State::kBetween;
+  } else if (to.resp) {
+    take(to.resp->feed(text, time_ns));
+    is_between = to.resp->between();
+  }
+  kept_ -= to.open;
+  to.open = is_between ? 0 : (any ? 0 : to.open) + text.size();
+  kept_ += to.open;
 }
 
 void ConnectionTape::take_gap(uint64_t time_ns, const TapeGap& record) {

@@ -74,6 +74,7 @@ class ConnectionTape {
   };
   struct Direction {
     uint64_t position = 0;
+    size_t open = 0;  // about how many bytes its reader keeps of a message that is not whole
     std::unique_ptr<wire::Http1Reader> http;
     std::unique_ptr<wire::RespReader> resp;
   };
@@ -87,6 +88,8 @@ class ConnectionTape {
   void take_bytes(uint64_t time_ns, const TapeBytes& record);
   void take_gap(uint64_t time_ns, const TapeGap& record);
   void take_closed(uint64_t time_ns, const TapeClosed& record);
+  // Gives the reader bytes, and keeps what is whole then.
+  void feed(bool requests, std::string_view text, uint64_t time_ns);
   void end_direction(bool requests, uint64_t time_ns);
   // False: bytes are missing before `position`, and nothing more is read.
   bool follows(Direction* from, uint64_t position);

@@ -49,6 +49,8 @@ class RecordMode final : public Mode {
   void stopped() override { finish(); }
 
   Outcome judge(SessionReport*, const SessionEnd&) const override {
+    // Where the services did not start, nobody has ended it yet.
+    finish();
     Outcome out;
     out.no_conclusion = !recording_ || seen().counts.whole == 0 || !seen().problem.empty();
     return out;
@@ -61,7 +63,7 @@ class RecordMode final : public Mode {
   const record::Recording::Summary& seen() const { return recording_->summary(); }
   Result<void> run(SessionContext* session, Lane* lane, TestConfig test, Exploration* out);
   Result<void> watch(SessionContext* session, Lane* lane);
-  void finish();
+  void finish() const;
 
   const SessionRequest& request_;
   const std::shared_ptr<Ear> ear_ = std::make_shared<Ear>();
@@ -179,7 +181,7 @@ Result<void> RecordMode::watch(SessionContext* session, Lane* lane) {
   return result;
 }
 
-void RecordMode::finish() {
+void RecordMode::finish() const {
   if (recording_) recording_->finish();
 }
 

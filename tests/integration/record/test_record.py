@@ -150,6 +150,36 @@ def test_requests_at_once_keep_their_calls_apart_in_native_code(native):
         assert [call.get("after", "the one before it") for call in case["calls"][1:]] == [[], [0, 1], []]
 
 
+THREADS = """
+import concurrent.futures, http.client, json, os
+
+def buy(item):
+    connection = http.client.HTTPConnection("127.0.0.1", int(os.environ["PORT_ORDERS"]))
+    for _ in range(2):
+        connection.request("POST", "/orders", json.dumps({"item": item}), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        assert json.loads(answer.read()) == {"item": item, "total": 100 * item + 50}
+
+with concurrent.futures.ThreadPoolExecutor(6) as pool:
+    list(pool.map(buy, range(12)))
+"""
+
+
+def test_requests_at_once_keep_their_calls_apart_in_python(shop):
+    shop.write("client.py", THREADS)
+    run = record(shop, f"exec {PYTHON} client.py")
+    assert run.exit_code == 0
+    found = cases(shop)
+    assert len(found) == 24 and not cases(shop, partial=True), run.output
+    for case in found:
+        item = case["request"]["json"]["item"]
+        first, *calls = [asked(call) for call in case["calls"]]
+        order = ["MULTI", ["SET", f"order:{item}", json.dumps({"item": item, "total": 100 * item + 50})], ["SADD", "orders", str(item)]]
+        expected = [order] if case["calls"][0]["reply"] else [["GET", f"/prices/{item}"], ["SET", f"price:{item}", str(100 * item + 50)], order]
+        assert first == ["GET", f"price:{item}"] and calls == expected
+        assert not any("after" in call for call in case["calls"]), "each waits for the one before it"
+
+
 def test_what_is_not_whole_stands_apart_with_its_reason(shop):
     run = record(shop, get("/file"), get("/orders/1"))
     assert run.exit_code == 0
@@ -219,6 +249,22 @@ def test_a_daemon_that_is_killed_leaves_whole_files(native):
     assert sorted(case["request"]["target"] for case in found) == ["/orders/0", "/orders/1", "/orders/2"]
     assert all(case["calls"] and case["answer"]["status"] == 200 for case in found)
     assert json.loads(files(native)["set.json"])["service"] == "orders"
+
+
+def test_what_cannot_be_written_ends_the_recording_and_nothing_else(native):
+    wait = "until [ -e cases/get-orders-_ ]; do sleep 0.01; done"
+    run = record(native, get("/orders/1"), wait, "rm -r cases && touch cases", get("/orders/2"), "curl -s http://127.0.0.1:$PORT_ORDERS/orders/3 > answer")
+    assert run.exit_code == 3
+    assert "the recording ended early: cannot" in run.output
+    assert json.loads((native.directory / "answer").read_text())["order"] == 3, "the service goes on"
+
+
+def test_without_a_request_no_folder_is_left(native):
+    assert record(native, "true").exit_code == 3
+    assert not (native.directory / "cases").exists()
+    native.write("filibuster.json", config([{"name": "orders", "command": "exec false"}], [{"name": "none", "command": "false"}]))
+    assert record(native, get("/orders/1")).exit_code == 3
+    assert not (native.directory / "cases").exists()
 
 
 @pytest.mark.parametrize("options, wrong", [

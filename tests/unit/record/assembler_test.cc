@@ -370,6 +370,31 @@ TEST(Assembler, ACaseHasABound) {
   EXPECT_EQ(out.cases[0].value.request.body, "");
 }
 
+TEST(Assembler, ACaseHasABoundOfCalls) {
+  AssemblerOptions options = of_orders();
+  options.bounds.most_calls = 2;
+  Records records;
+  write_order(&records);
+  const Assembled out = assembled(&records, Mix::kInTurns, options);
+  ASSERT_EQ(out.cases.size(), 1u);
+  EXPECT_EQ(out.cases[0].value.partial, "it makes more than 2 calls");
+  EXPECT_EQ(out.cases[0].value.calls.size(), 2u);
+}
+
+TEST(Assembler, AMessageThatNeverEndsHasABound) {
+  AssemblerOptions options = of_orders();
+  options.most_kept = 1000;
+  Records records(100);
+  records.connection(1, true, StreamProtocol::kHttp1);
+  records.received(100, 1, 1);
+  records.bytes(1, true,
+                "POST /big HTTP/1.1\r\nContent-Length: 9000\r\n\r\n" + std::string(5000, 'x'));
+  records.answered(100, 413);
+  const Assembled out = assembled(&records, Mix::kInTurns, options);
+  ASSERT_EQ(out.cases.size(), 1u);
+  EXPECT_EQ(out.cases[0].value.partial, "more was under way than is kept (0 MiB)");
+}
+
 TEST(Assembler, WhatIsUnderWayHasABound) {
   AssemblerOptions options = of_orders();
   options.most_kept = 1000;

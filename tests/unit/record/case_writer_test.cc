@@ -110,6 +110,15 @@ TEST_F(CaseWriterTest, AFolderWithARecordingIsLeftAlone) {
   EXPECT_EQ(why_not_into(scratch_.path() + "/new"), "");
 }
 
+TEST_F(CaseWriterTest, WithoutACaseNoFileIsLeft) {
+  auto writer = make();
+  ASSERT_TRUE(writer->add_process(cases::order_case().calls[1]).ok());
+  ASSERT_TRUE(writer->write_set().ok());
+  EXPECT_EQ(files().size(), 2u);
+  ASSERT_TRUE(writer->finish().ok());
+  EXPECT_FALSE(fs::exists(folder_));
+}
+
 TEST_F(CaseWriterTest, WhatCannotBeWrittenIsAnError) {
   auto writer = make();
   std::ofstream(folder_ + "/post-orders") << "in the way";
