@@ -106,11 +106,17 @@ class Shrinker {
       if (out_.program.items[at].is_fault()) continue;
       auto taken = take(without(without(out_.program, at, 1), fault, 1));
       if (!taken || taken.value()) return taken;
+      if (out_.program.items[fault].occurrence == 1) continue;
+      Program sooner = without(out_.program, at, 1);
+      --sooner.items[fault].occurrence;
+      taken = take(std::move(sooner));
+      if (!taken || taken.value()) return taken;
     }
     return false;
   }
 
   // A fault and the command that got it: without the fault the command does something else, and without the command another one gets the fault.
+  // A fault that waits for a later call, and a command that makes an earlier one: the same.
   Result<bool> delete_faults_with_commands() {
     bool any = false;
     for (size_t fault = 0; fault < out_.program.items.size() && out_.finished;) {

@@ -235,6 +235,26 @@ TEST(Shrinking, DeletesAFaultTogetherWithTheCommandThatGotIt) {
   }
 }
 
+// The second write gets the fault, and one that gets it fails.
+TEST(Shrinking, DeletesACommandBeforeTheOneThatGetsTheFault) {
+  Store model;
+  const FailsAlike fails = [](const Program& program) -> Result<std::optional<bool>> {
+    uint32_t calls = 0;
+    for (size_t i = 1; i < program.items.size(); ++i)
+      calls += program.items[i].f == "write" ? 1 : 0;
+    const bool is_armed = !program.items.empty() && program.items[0].is_fault();
+    return std::optional(is_armed && calls > 0 && program.items[0].occurrence == calls);
+  };
+  Item fault, write;
+  fault.fault = 0;
+  fault.occurrence = 3;
+  write.f = "write";
+  const auto shrunk = shrink({{fault, write, write, write}}, &model, fails);
+  ASSERT_TRUE(shrunk);
+  ASSERT_EQ(shrunk->program.items.size(), 2u);
+  EXPECT_EQ(shrunk->program.items[0].occurrence, 1u);
+}
+
 TEST(Shrinking, StopsWhereItIsTold) {
   Store model;
   const FailsAlike stop = [](const Program&) -> Result<std::optional<bool>> {
