@@ -433,6 +433,7 @@ ExecutionRecord Hub::next_execution(uint32_t next) {
   ExecutionRecord record;
   {
     const std::lock_guard lock(mutex_);
+    if (!recorder_.running()) return record;
     record = end_record(agents_->drain(), [&] { lane_->begin(next); });
     last_execution_ = next;
     recorder_.begin(next, {}, recorder_.expand({}), clock_ns());

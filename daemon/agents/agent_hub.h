@@ -128,7 +128,7 @@ class AgentHub {
   // off in it are reset.
   virtual ExecutionRecord end_execution() = 0;
   // The same, but for what is watched without an end: the execution `next` begins, without a plan, and nothing that
-  // happens between the two is missed but what was under way. Precondition: an execution runs, and `next` is greater.
+  // happens between the two is missed but what was under way. Nothing happens if no execution runs. Precondition: `next` is greater.
   virtual ExecutionRecord next_execution(uint32_t next) = 0;
   // A snapshot of the running execution after reading the rings. The call stacks of the RPCs that
   // `lines` names are symbolized; the others are as agents send them.

@@ -48,6 +48,7 @@ struct Assembled {
   std::set<std::string> not_followed;
   // Of the process, what is not whole; calls whose entry is no case of this recording; records that were lost.
   uint64_t partial_process_calls = 0, calls_without_case = 0, lost = 0;
+  uint64_t untold_requests = 0;  // that the service got, and of which no agent has told
   bool empty() const { return cases.empty() && process.empty() && openings.empty(); }
 };
 

@@ -64,6 +64,8 @@ class Assembler final : public RecordingSink {
   void finish();
   // What is complete since the last call.
   Assembled take();
+  // How many RPCs were told since the last call.
+  uint64_t take_rpcs();
 
  private:
   struct Place {
@@ -110,6 +112,7 @@ class Assembler final : public RecordingSink {
   void end_entry(Entry* entry, uint64_t ns);
   void end_of_agent(uint32_t agent, const std::string& why);
   void settle();
+  void spoil_untold();
   bool is_settled(uint64_t rpc, const Entry& entry) const;
   void assemble(uint64_t rpc, Entry* entry);
   void assemble_process(uint64_t rpc);
@@ -123,6 +126,7 @@ class Assembler final : public RecordingSink {
   bool finished_ = false;
   std::map<uint64_t, Entry> entries_;
   std::map<uint64_t, CallState> calls_;
+  std::set<uint64_t> of_process_;                       // of these
   std::map<uint64_t, std::vector<uint64_t>> children_;  // calls by what caused them
   std::map<uint32_t, std::set<uint64_t>> open_;         // entries by agent
   std::map<std::pair<uint32_t, uint64_t>, ConnectionTape> tapes_;
@@ -133,6 +137,7 @@ class Assembler final : public RecordingSink {
   std::map<uint64_t, Names> names_;
   std::deque<uint64_t> names_in_order_;
   size_t kept_ = 0;
+  uint64_t rpcs_ = 0;
   Assembled out_;
 };
 

@@ -162,6 +162,8 @@ Result<void> CaseWriter::finish() {
     if (row.seen == row.written) continue;
     const std::string path = row.path + "/" + row.name + ".json";
     cases::ReadCase read = cases::load_case(path);
+    // Of a partial one the answer may be missing.
+    if (!read.errors.empty() && row.path.starts_with(folder_ + "/" + kPartial)) continue;
     if (!read.errors.empty())
       return Error{path + " is not as it was written: " + read.errors.front().message};
     read.value.seen = row.seen;

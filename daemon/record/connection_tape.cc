@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/text/ascii.h"
+#include "core/resp/commands.h"
 
 namespace filibuster::record {
 namespace {
@@ -23,6 +23,12 @@ std::string command_of(const nlohmann::json& command) {
 bool sets_up(const std::string& name) {
   return name == "HELLO" || name == "AUTH" || name == "SELECT" || name == "CLIENT" ||
          name == "READONLY" || name == "READWRITE";
+}
+
+// It is no RPC.
+bool is_by_library(const std::string& name) {
+  const resp::CommandProperties* known = resp::find_command(name);
+  return known != nullptr && known->has(resp::kByLibrary);
 }
 
 size_t size_of(const wire::Http1Message& message) {
@@ -225,6 +231,7 @@ void ConnectionTape::keep(bool requests, std::vector<wire::Http1Message> message
       direction(false).http->expect_answer_to(each.method);
     }
     Kept& to = exchange(before_ + each.number, each.ended_ns, size_of(each));
+    if (requests) to.begun_ns = each.begun_ns;
     set_once(&to.problem, problem_of(each));
     if (!requests) to.answer_is_whole = true;
     (requests ? to.request : to.answer) = std::move(each);
@@ -257,6 +264,7 @@ void ConnectionTape::keep_command(wire::RespMessage message) {
   const size_t size = size_of(message.value);
   if (transaction_.first != 0) return keep_member(name, std::move(message), size);
   Kept& to = exchange(message.number, message.ended_ns, size);
+  to.begun_ns = message.begun_ns;
   if (message.too_large) set_once(&to.problem, "a command is larger than 4 MiB");
   to.is_transaction = name == "MULTI";
   if (to.is_transaction) {
@@ -330,6 +338,22 @@ Exchange ConnectionTape::take(uint64_t number) {
   if (!out.request && !out.command)
     set_once(&out.problem, broken_.empty() ? "its request was not recorded" : broken_);
   if (!out.answer_is_whole) set_once(&out.problem, broken_);
+  return out;
+}
+
+std::vector<ConnectionTape::Unclaimed> ConnectionTape::take_unclaimed(uint64_t time_ns) {
+  std::vector<Unclaimed> out;
+  for (auto& [number, each] : exchanges_) {
+    if (each.claimed || each.told || each.begun_ns >= time_ns) continue;
+    if (each.request) {
+      out.push_back({each.begun_ns, each.request->method + " " + each.request->target});
+    } else if (each.command && !is_by_library(command_of(*each.command))) {
+      out.push_back({each.begun_ns, command_of(*each.command)});
+    } else {
+      continue;
+    }
+    each.told = true;
+  }
   return out;
 }
 

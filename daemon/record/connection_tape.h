@@ -47,6 +47,13 @@ class ConnectionTape {
   void forget_before(uint64_t time_ns);
   // An RPC names this exchange, so that it is kept until it is taken.
   void claim(uint64_t number);
+  // Requests that began before `time_ns`, by which time every RPC was told, and which no RPC names: when each began, and what it is. Each is
+  // told once.
+  struct Unclaimed {
+    uint64_t begun_ns = 0;
+    std::string what;
+  };
+  std::vector<Unclaimed> take_unclaimed(uint64_t time_ns);
   // What a client of Redis has said of its connection since the last call, with the replies.
   std::vector<cases::Opening> take_openings();
   bool has_claims() const;
@@ -60,8 +67,9 @@ class ConnectionTape {
     bool claimed = false;
     bool is_transaction = false;
     uint64_t last = 0;  // of a transaction: the number of its EXEC; 0: it is open
+    bool told = false;  // by take_unclaimed()
     size_t size = 0;
-    uint64_t last_ns = 0;
+    uint64_t begun_ns = 0, last_ns = 0;
   };
   // A record that came before the connection was known.
   struct Waiting {

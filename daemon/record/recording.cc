@@ -16,8 +16,9 @@
 namespace filibuster::record {
 namespace {
 
-constexpr std::chrono::milliseconds kTurn{100};
+constexpr std::chrono::milliseconds kTurn{20};
 constexpr size_t kStackOfPoint = 2;
+constexpr uint64_t kEnoughRpcs = 1000;
 
 int64_t epoch_ns() {
   return static_cast<int64_t>(clock_ns(CLOCK_REALTIME)) -
@@ -51,6 +52,7 @@ Result<std::unique_ptr<Recording>> Recording::start(std::shared_ptr<AgentHub> hu
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   out->thread_ = std::thread([recording = out.get()] { recording->run(); });
+  ::pthread_setname_np(out->thread_.native_handle(), "cases");
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return out;
 }
@@ -83,6 +85,11 @@ void Recording::turn() {
   const uint64_t now = clock_ns();
   hub_->recordings().look();
   assembler_->passed(now);
+  rpcs_ += assembler_->take_rpcs();
+  if (rpcs_ > kEnoughRpcs) {
+    rpcs_ = 0;
+    options_.turn_over();
+  }
   write(assembler_->take());
 }
 
@@ -110,6 +117,7 @@ void Recording::write(Assembled taken) {
   summary_.partial_process_calls += taken.partial_process_calls;
   summary_.calls_without_case += taken.calls_without_case;
   summary_.lost += taken.lost;
+  summary_.untold_requests += taken.untold_requests;
   if (!summary_.problem.empty()) return;
   if (auto written = try_to_write(std::move(taken)); !written) {
     summary_.problem = written.error().message;

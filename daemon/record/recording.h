@@ -27,7 +27,10 @@ class Recording {
     cases::CaseSet set;  // of what is known before
     uint32_t startup_execution = 0;
     std::function<std::string(uint16_t)> port_name = {};
-    std::function<void(const std::string&)> warn;  // from the recording's thread
+    // Both are called from the recording's thread.
+    std::function<void(const std::string&)> warn;
+    // Many RPCs were told since the last call: agents have tables for those of one execution.
+    std::function<void()> turn_over = [] {};
   };
   static Result<std::unique_ptr<Recording>> start(std::shared_ptr<AgentHub> hub, Options options);
   ~Recording();
@@ -40,7 +43,7 @@ class Recording {
   struct Summary {
     CaseWriter::Counts counts;
     size_t process_calls = 0, openings = 0;
-    uint64_t partial_process_calls = 0, calls_without_case = 0, lost = 0;
+    uint64_t partial_process_calls = 0, calls_without_case = 0, lost = 0, untold_requests = 0;
     std::vector<std::string> not_followed;
     std::string problem;  // why the recording has ended early; "": it has not
   };
@@ -61,6 +64,7 @@ class Recording {
   Redactor redactor_;
   Symbolizer symbolizer_;
   Summary summary_;
+  uint64_t rpcs_ = 0;  // since the last turn_over()
 
   std::mutex mutex_;  // guards `ending_`
   std::condition_variable ending_changed_;

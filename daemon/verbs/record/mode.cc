@@ -20,15 +20,18 @@ using std::chrono::milliseconds;
 constexpr uint32_t kStartup = 1;
 constexpr milliseconds kLook{200};
 constexpr milliseconds kLongestTraffic = std::chrono::hours(24);
-// An execution keeps its RPCs in memory, so that another one begins now and then (daemon/verbs/trace/follow.cc).
-constexpr size_t kEnough = 2000;
-
-// Whom the recording tells what it has to say, once somebody listens.
+// Whom the recording tells what it has to say, once somebody listens. It does so from its own thread.
 class Ear {
  public:
-  void listen(EventSink sink) {
+  void listen(EventSink sink, SessionCounters* counters) {
     const std::lock_guard lock(mutex_);
     sink_ = std::move(sink);
+    counters_ = counters;
+  }
+  // Another execution begins, so that the tables of the agents are empty again. What is open goes on.
+  void turn_over(AgentHub* hub) {
+    const std::lock_guard lock(mutex_);
+    if (counters_ != nullptr) hub->next_execution(counters_->next_execution++);
   }
   void warn(const std::string& text) {
     const std::lock_guard lock(mutex_);
@@ -38,6 +41,7 @@ class Ear {
  private:
   std::mutex mutex_;
   EventSink sink_;
+  SessionCounters* counters_ = nullptr;
 };
 
 class RecordMode final : public Mode {
@@ -106,6 +110,7 @@ Result<void> RecordMode::before_services(Lane* lane) {
   }
   options.startup_execution = kStartup;
   options.port_name = port_names(*service, lane->place().ports);
+  options.turn_over = [ear = ear_, hub = lane->shared_hub()] { ear->turn_over(hub.get()); };
   options.warn = [ear = ear_](const std::string& text) { ear->warn(text); };
   auto started = record::Recording::start(lane->shared_hub(), std::move(options));
   if (!started) return started.error();
@@ -115,7 +120,6 @@ Result<void> RecordMode::before_services(Lane* lane) {
 }
 
 Exploration RecordMode::explore(SessionContext* session, Lane* lane, const TestConfig& test) {
-  ear_->listen(session->sink);
   Exploration out;
   out.report.test = test.name;
   out.report.finished = true;
@@ -123,6 +127,7 @@ Exploration RecordMode::explore(SessionContext* session, Lane* lane, const TestC
   starts_ = false;
   session->counters.next_execution =
       std::max(session->counters.next_execution.load(), kStartup + 1);
+  ear_->listen(session->sink, &session->counters);
   session->sink({{"type", "session"},
                  {"test", test.name},
                  {"resumed", false},
@@ -172,8 +177,6 @@ Result<void> RecordMode::watch(SessionContext* session, Lane* lane) {
     pollfd woken{lane->place().wake_fd, POLLIN, 0};
     ends =
         left.count() <= 0 || poll(&woken, 1, static_cast<int>(std::min(kLook, left).count())) > 0;
-    if (!ends && hub.take_ended().rpcs.size() > kEnough)
-      hub.next_execution(session->counters.next_execution++);
     lane->services().take_ended({});
     result = lane->services().check_attached();
   }
@@ -221,6 +224,9 @@ std::string RecordMode::summary(const SessionReport& report, const SessionEnd&) 
   if (all.lost > 0)
     out += count_text(all.lost, "record was", "records were") +
            " lost, since more came than was read\n";
+  if (all.untold_requests > 0)
+    out += count_text(all.untold_requests, "request was", "requests were") +
+           " told by no agent, and are no cases\n";
   for (const std::string& each : all.not_followed) out += "not followed: " + each + "\n";
   for (const TestReport& test : report.tests) {
     for (const std::string& note : test.notes) out += note + "\n";

@@ -165,6 +165,14 @@ with concurrent.futures.ThreadPoolExecutor(6) as pool:
 """
 
 
+def test_more_calls_than_an_execution_holds_are_recorded(native):
+    """Another execution begins now and then, while requests are open."""
+    run = record(native, *[AT_ONCE.replace("-Z", "-Z --max-time 60")] * 100)
+    assert run.exit_code == 0
+    assert len(cases(native)) == 24 and not cases(native, partial=True), run.output
+    assert {case["seen"] for case in cases(native)} == {100} and all(len(case["calls"]) == 4 for case in cases(native))
+
+
 def test_requests_at_once_keep_their_calls_apart_in_python(shop):
     shop.write("client.py", THREADS)
     run = record(shop, f"exec {PYTHON} client.py")

@@ -346,6 +346,34 @@ TEST(Assembler, AConnectionThatIsNotFollowedSpoilsWhatComesAfterIt) {
   EXPECT_EQ(out.not_followed.size(), 1u);
 }
 
+// The tables of an agent may be full: then it tells nothing of a call.
+TEST(Assembler, ACallOfWhichNothingWasToldSpoilsWhatWasOpen) {
+  for (const Mix mix : {Mix::kEventsFirst, Mix::kTapeFirst}) {
+    for (const bool by_library : {false, true}) {
+      Records records;
+      write_order(&records, 1, 100);
+      records.after_ms(1000);
+      records.bytes(1, true, http_request("GET /orders/1"));
+      records.received(200, 1, 2);
+      records.bytes(2, true,
+                    by_library ? "*1\r\n$4\r\nPING\r\n" : "*2\r\n$3\r\nGET\r\n$1\r\na\r\n");
+      records.bytes(2, false, by_library ? "+PONG\r\n" : "$1\r\n7\r\n");
+      records.bytes(1, false, http_answer(200, "7"));
+      records.answered(200, 200);
+      records.bytes(1, true, http_request("GET /orders/2"));
+      records.bytes(1, false, http_answer(200, "7"));
+      const Assembled out = assembled(&records, mix);
+      ASSERT_EQ(out.cases.size(), 2u);
+      EXPECT_EQ(out.cases[0].value.partial, "");
+      EXPECT_EQ(out.cases[1].value.partial,
+                by_library ? ""
+                           : "nothing was told of a call to cache (GET) that was made while it was "
+                             "open");
+      EXPECT_EQ(out.untold_requests, 1u);
+    }
+  }
+}
+
 TEST(Assembler, LostRecordsSpoilWhatIsNotWrittenYet) {
   Records records;
   write_order(&records);
