@@ -33,6 +33,28 @@ VerifyTester::VerifyTester(SessionContext* session, Lane* lane, const TestConfig
                            const VerifyRequest& request, replay::CaseAnswers* answers)
     : session_(*session), lane_(*lane), test_(test), request_(request), answers_(*answers) {}
 
+// What went elsewhere was not answered from the case, and may have had any effect: nothing is proven then.
+std::vector<std::string> VerifyTester::calls_elsewhere(const ExecutionRecord& record) const {
+  const std::string& service = request_.set.set.service;
+  const auto& services = session_.config.services;
+  std::vector<std::string> out;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if ((rpc.flags & kRpcEntry) != 0 || rpc.caller != service) continue;
+    const bool is_known = std::any_of(services.begin(), services.end(),
+                                      [&](const auto& each) { return each.name == rpc.service; });
+    if (!is_known)
+      out.push_back("the service called " + rpc.method + " " + rpc.target + " of " + rpc.peer +
+                    ", which is no service of the configuration, and was not answered for");
+  }
+  for (const NotInterposedRecord& each : record.not_interposed) {
+    if (!each.outgoing || each.service != service ||
+        each.reason == reason_name(NotInterposedReason::kUdp))
+      continue;
+    out.push_back("what the service sent to " + each.peer + " is not known: " + each.reason);
+  }
+  return out;
+}
+
 uint16_t VerifyTester::port_of(const cases::Request& request) const {
   const auto& services = session_.config.services;
   const auto service = std::find_if(services.begin(), services.end(), [&](const auto& each) {
@@ -121,7 +143,7 @@ Result<VerifiedCase> VerifyTester::replay(const cases::Case& of) {
   if (!executed) return executed.error();
   row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   stopped_ = stopped_ || executed->stopped;
-  std::vector<std::string> doubts;
+  std::vector<std::string> doubts = calls_elsewhere(executed->record);
   for (const ServiceEnd& ended : executed->ended)
     doubts.push_back("service '" + ended.name + "' " + ended.how());
   row.verdict = answers_.end(of, end, std::move(doubts));

@@ -25,6 +25,7 @@ class VerifyTester {
   Result<void> restart();
   // Accepts what differs, and writes it once the case passes with it.
   Result<void> update(const cases::Case& of, VerifiedCase* row);
+  std::vector<std::string> calls_elsewhere(const ExecutionRecord& record) const;
   uint16_t port_of(const cases::Request& request) const;
 
   SessionContext& session_;

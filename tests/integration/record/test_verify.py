@@ -1,5 +1,6 @@
 """`filibuster verify`: cases are replayed against the service alone, and each of the ways in which a change may break it is told apart."""
 import json
+import socket
 import xml.etree.ElementTree
 
 import jsonschema
@@ -74,6 +75,16 @@ def test_a_service_that_dies_is_no_conclusion(project):
     run, found = verify(project, bug="dies")
     assert run.exit_code == 3 and found["cases"][0]["judged"] == "no conclusion", run
     assert "service 'orders' ended with exit status 3" in run.output, run
+
+
+def test_a_call_that_leaves_the_machine_of_the_cases_is_no_conclusion(project):
+    write_cases(project.directory / "cases", FIRST)
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        port = elsewhere.getsockname()[1]
+        project.write("filibuster.json", json.dumps(configuration(BUG="elsewhere", ELSEWHERE_PORT=str(port))))
+        run = project.filibuster("verify", "cases")
+    assert run.exit_code == 3, run
+    assert f"the service called POST /mail of 127.0.0.1:{port}, which is no service of the configuration" in run.output, run
 
 
 def test_equal_requests_at_the_same_time_get_their_answers_in_order(project):

@@ -44,6 +44,8 @@ def order(item):
             CACHE.set("price:" + item, price)
     if BUG == "extra":
         get("/audit")
+    if BUG == "elsewhere":
+        http.client.HTTPConnection("127.0.0.1", int(os.environ["ELSEWHERE_PORT"]), timeout=20).request("POST", "/mail")
     if BUG == "dies":
         os._exit(3)
     return {"id": int(item), "total": int(price) + added, **({"by": "me"} if BUG == "answer" else {})}
