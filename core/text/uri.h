@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/text/ascii.h"
+
 namespace filibuster {
 
 // `path` with every byte escaped that RFC 3986 does not allow in a path, and the colon, which would
@@ -34,16 +36,11 @@ inline std::string file_uri(std::string_view path) {
 
 // "%20" -> " "; a '%' without two hexadecimal digits stays.
 inline std::string percent_decoded(std::string_view text, bool plus_is_blank) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    const int lower = c | 0x20;
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-  };
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 &&
-        digit(text[i + 2]) >= 0) {
-      out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
+    if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
+        hex_digit(text[i + 2]) >= 0) {
+      out += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
       i += 2;
     } else {
       out += text[i] == '+' && plus_is_blank ? ' ' : text[i];

@@ -6,6 +6,7 @@
 
 #include "core/index/execution_index.h"
 #include "core/text/ascii.h"
+#include "core/text/uri.h"
 #include "daemon/report/words.h"
 #include "daemon/wire/body_form.h"
 #include "daemon/wire/resp_value.h"
@@ -59,7 +60,7 @@ class FieldWriter {
       text.remove_prefix(std::min(end + 1, text.size()));
       if (pair.empty()) continue;
       const size_t equals = pair.find('=');
-      const std::string name = decoded(pair.substr(0, equals));
+      const std::string name = percent_decoded(pair.substr(0, equals), true);
       std::string pointer = place;
       put_step(&pointer, name);
       if (const size_t number = met[name]++; number != 0)
@@ -69,7 +70,7 @@ class FieldWriter {
       put(std::move(pointer), hidden ? std::string(kMaskedField)
                               : equals == std::string_view::npos
                                   ? "\"\""
-                                  : value_token(decoded(pair.substr(equals + 1))));
+                                  : value_token(percent_decoded(pair.substr(equals + 1), true)));
     }
   }
 
@@ -140,20 +141,6 @@ class FieldWriter {
       return equal_ignoring_case(each.first, "content-type") &&
              starts_with_ignoring_case(each.second, "application/x-www-form-urlencoded");
     });
-  }
-
-  static std::string decoded(std::string_view text) {
-    std::string out;
-    for (size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
-          hex_digit(text[i + 2]) >= 0) {
-        out += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-        i += 2;
-      } else {
-        out += text[i] == '+' ? ' ' : text[i];
-      }
-    }
-    return out;
   }
 
   const RequestMasks* masks_;
