@@ -20,6 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string kind_of_service(const ServiceConfig& service) {
+  if (service.contract)
+    return "no process, the model of " + service.contract->file + " answers" +
+           (service.tls ? ", also over TLS" : "");
   if (service.is_virtual)
     return "no process, " + std::to_string(service.stubs.size()) +
            (service.stubs.size() == 1 ? " stub" : " stubs") +

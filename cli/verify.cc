@@ -31,6 +31,11 @@ Work declare_verify(CLI::App& app) {
   app.add_option("--sarif", options->copies[1].file, "write SARIF here")->type_name("FILE");
   app.add_option("--markdown", options->copies[2].file, "write Markdown here")->type_name("FILE");
   return [options](const Invocation&) {
+    // Without a configuration nothing but the service is needed: the cases are the test.
+    if (!options->session.command_line.services.empty()) {
+      options->session.has_command = true;
+      options->session.command_line.command = {"true"};
+    }
     auto request = session_request("verify", options->session, this_client());
     if (!request) return complain(kUsage, request.error().message);
     const std::filesystem::path folder = std::filesystem::absolute(options->cases);

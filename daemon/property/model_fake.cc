@@ -98,7 +98,8 @@ Result<ModelFake::Asked> ModelFake::command_of(const stubs::Call& call) const {
   }
   const std::string asked = "the model of '" + call.service + "' (" + file_ + ") ";
   if (found.empty())
-    return Error{asked + "has no command that is " + to_text(call) + "; it has " + known()};
+    return Error{asked + "has no command that is " + to_text(call) +
+                 (call.body.empty() ? "" : " with this body") + "; it has " + known()};
   if (found.size() > 1)
     return Error{asked + "has two commands that are " + to_text(call) + ": '" +
                  found[0].command->f + "' and '" + found[1].command->f + "'"};

@@ -116,16 +116,22 @@ class Order {
 };
 
 // Which calls wait for which. What different threads do is ordered by chance, and so are tasks that share a thread while one of them
-// waits: so only what a thread sends while nothing else of it is open waits for what it had before.
+// waits: so only what a thread sends while nothing else of it is open waits for what it had before. Which tasks a thread of a pool takes is
+// chance, too: where several threads call, only those of the thread that has received the request are ordered.
 class Edges {
  public:
-  explicit Edges(const std::vector<DraftCall>& calls) : calls_(calls) {}
+  Edges(const std::vector<DraftCall>& calls, uint64_t thread) : calls_(calls), thread_(thread) {
+    is_one_thread_ = std::all_of(calls.begin(), calls.end(), [&](const DraftCall& each) {
+      return each.thread == calls.front().thread;
+    });
+  }
 
   std::vector<std::vector<size_t>> run() {
     for (size_t i = 0; i < calls_.size(); ++i) {
       follows_.emplace_back(calls_.size(), false);
       std::vector<size_t> after;
-      if (calls_[i].thread != 0 && !another_is_open(i)) after = before(i);
+      const bool is_ordered = is_one_thread_ || calls_[i].thread == thread_;
+      if (is_ordered && calls_[i].thread != 0 && !another_is_open(i)) after = before(i);
       std::sort(after.begin(), after.end());
       out_.push_back(std::move(after));
     }
@@ -162,6 +168,8 @@ class Edges {
   }
 
   const std::vector<DraftCall>& calls_;
+  const uint64_t thread_;
+  bool is_one_thread_ = true;
   std::vector<std::vector<bool>> follows_;
   std::vector<std::vector<size_t>> out_;
 };
@@ -236,7 +244,8 @@ std::string fill_entry(cases::Case* to, Exchange exchange) {
   return exchange.answer && exchange.answer_is_whole ? "" : "its answer was not recorded whole";
 }
 
-RecordedCase make_case(cases::Case value, std::vector<DraftCall> calls, const Bounds& bounds) {
+RecordedCase make_case(cases::Case value, std::vector<DraftCall> calls, const Bounds& bounds,
+                       uint64_t thread) {
   RecordedCase out{std::move(value), {}};
   if (calls.size() > bounds.most_calls) {
     out.value.partial = "it makes more than " + std::to_string(bounds.most_calls) + " calls";
@@ -244,7 +253,7 @@ RecordedCase make_case(cases::Case value, std::vector<DraftCall> calls, const Bo
   }
   calls = Order(&calls).run();
   find_attempts(&calls);
-  std::vector<std::vector<size_t>> after = Edges(calls).run();
+  std::vector<std::vector<size_t>> after = Edges(calls, thread).run();
   for (size_t i = 0; i < calls.size(); ++i) {
     calls[i].call.after = std::move(after[i]);
     out.value.calls.push_back(std::move(calls[i].call));

@@ -58,7 +58,9 @@ std::string fill_call(DraftCall* call, Exchange exchange);
 std::string fill_entry(cases::Case* to, Exchange exchange);
 
 // Orders the calls, says which one waits for which, and which ones are attempts of one call.
-RecordedCase make_case(cases::Case value, std::vector<DraftCall> calls, const Bounds& bounds);
+// `thread`: that has received the request, as DraftCall::thread; 0: it is not known.
+RecordedCase make_case(cases::Case value, std::vector<DraftCall> calls, const Bounds& bounds,
+                       uint64_t thread = 0);
 
 // A name that files of cases take.
 std::string plain_name(std::string_view service, std::string_view peer);

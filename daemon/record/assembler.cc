@@ -127,6 +127,7 @@ void Assembler::on(const EventSource& source, const EventHead& head, const RpcRe
   if (entry.received_ns != 0) return;  // another process of the service goes on with it
   entry.agent = source.agent;
   entry.received_ns = std::max<uint64_t>(head.time_ns, 1);
+  entry.thread = uint64_t{source.agent} << 32 | event.thread;
   entry.is_no_case =
       options_.startup_execution != 0 && head.execution == options_.startup_execution;
   if (const auto blind = blind_.find(source.agent); blind != blind_.end())

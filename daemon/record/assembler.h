@@ -75,6 +75,7 @@ class Assembler final : public RecordingSink {
   struct Entry {
     uint32_t agent = 0;
     uint64_t received_ns = 0, ended_ns = 0;
+    uint64_t thread = 0;  // of the agent, too
     uint16_t status = 0;
     bool ended = false;
     bool is_no_case = false;

@@ -154,7 +154,8 @@ void Assembler::assemble(uint64_t rpc, Entry* entry) {
   if (value.request.method.empty()) value.request.method = "UNKNOWN";
   if (value.request.target.empty()) value.request.target = "/";
   value.partial = entry->problem;
-  out_.cases.push_back(make_case(std::move(value), std::move(calls), options_.bounds));
+  out_.cases.push_back(
+      make_case(std::move(value), std::move(calls), options_.bounds, entry->thread));
 }
 
 void Assembler::assemble_process(uint64_t rpc) {

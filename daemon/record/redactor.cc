@@ -31,10 +31,19 @@ bool is_telling(std::string_view secret) {
   return secret.size() >= (only_letters ? kSurely : kLeast);
 }
 
+// Digits alone are a number.
 bool is_hexadecimal(std::string_view text) {
-  return text.size() >= 8 && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'f'; };
+  return text.size() >= 8 && std::any_of(text.begin(), text.end(), is_letter) &&
+         std::all_of(text.begin(), text.end(),
+                     [&](char c) { return (c >= '0' && c <= '9') || is_letter(c); });
+}
+
+// A number stays one.
+std::string mask_of(std::string_view secret) {
+  const bool is_number = std::all_of(secret.begin(), secret.end(),
+                                     [](char c) { return (c >= '0' && c <= '9') || c == '-'; });
+  return is_number ? "0" : "*";
 }
 
 // A letter of the same kind. `first` of a number is no zero.
@@ -115,17 +124,23 @@ std::string Redactor::letters(std::string_view secret, unsigned round) const {
   return out;
 }
 
+Redactor Redactor::masking() {
+  Redactor out("");
+  out.masks_ = true;
+  return out;
+}
+
 std::string Redactor::token(std::string_view secret) {
   if (secret.empty() || made_.find(secret) != made_.end()) return std::string(secret);
   if (const auto known = tokens_.find(secret); known != tokens_.end()) return known->second;
-  std::string out;
+  std::string out = masks_ ? mask_of(secret) : std::string();
   // Of a short one the token may be the secret by chance.
   constexpr unsigned kRounds = 8;
-  for (unsigned round = 0; round < kRounds; ++round) {
+  for (unsigned round = 0; !masks_ && round < kRounds; ++round) {
     out = letters(secret, round);
     if (out != secret) break;
   }
-  made_.insert(out);
+  if (!masks_) made_.insert(out);
   tokens_.emplace(std::string(secret), out);
   in_order_.emplace_back(secret);
   if (in_order_.size() > kMostKnown) {
@@ -325,6 +340,18 @@ void Redactor::redact(cases::Call* of) {
     take(&of->answer);
   }
   take_known(of);
+}
+
+void Redactor::redact(cases::Request* of) {
+  take(of);
+  for (std::string* each : {&of->target, &of->body}) take_known(each);
+  take_known(&of->headers);
+}
+
+void Redactor::redact(cases::Answer* of) {
+  take(of);
+  take_known(&of->body);
+  for (cases::Headers* each : {&of->headers, &of->trailers}) take_known(each);
 }
 
 void Redactor::redact(cases::Case* of) {

@@ -21,9 +21,13 @@ namespace filibuster::record {
 class Redactor {
  public:
   explicit Redactor(std::string key) : key_(std::move(key)) {}
+  // All secrets become the same text: what differs in secrets alone is equal then.
+  static Redactor masking();
 
   void redact(cases::Case* of);
   void redact(cases::Call* of);
+  void redact(cases::Request* of);
+  void redact(cases::Answer* of);
   void redact(cases::Opening* of);
   // What counts as a secret, for the set.
   static std::vector<std::string> rules();
@@ -51,7 +55,8 @@ class Redactor {
   void take_known(cases::Headers* headers) const;
   void take_known(nlohmann::json* value) const;
 
-  const std::string key_;
+  std::string key_;
+  bool masks_ = false;
   std::map<std::string, std::string, std::less<>> tokens_;  // by secret
   std::set<std::string, std::less<>> made_;
   std::deque<std::string> in_order_;

@@ -1,5 +1,8 @@
 #include "daemon/replay/answers.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/rpc/header_field.h"
 #include "daemon/cases/messages.h"
 #include "daemon/wire/resp_value.h"
@@ -15,6 +18,12 @@ nlohmann::json word_of(const nlohmann::json& word) {
   nlohmann::json out = nlohmann::json::array();
   for (const auto& each : word) out.push_back(word_of(each));
   return out;
+}
+
+cases::ProcessRecord masked(cases::ProcessRecord process) {
+  record::Redactor mask = record::Redactor::masking();
+  for (cases::Call& each : process.calls) mask.redact(&each);
+  return process;
 }
 
 cases::CallInput input_of(const stubs::Call& call) {
@@ -63,30 +72,54 @@ CaseAnswers::CaseAnswers(const LoadedSet& set, Recordings* recordings,
     : set_(set),
       recordings_(recordings),
       places_(std::move(places)),
-      matcher_(&set.rules, &set.process) {}
+      process_(masked(set.process)),
+      matcher_(&set.rules, &process_),
+      mask_(record::Redactor::masking()) {}
 
 void CaseAnswers::start() {
   const std::lock_guard lock(mutex_);
-  matcher_ = cases::Matcher(&set_.rules, &set_.process);
+  matcher_ = cases::Matcher(&set_.rules, &process_);
 }
 
 void CaseAnswers::begin(const cases::Case& of) {
   places_->begin();
   const std::lock_guard lock(mutex_);
-  matcher_.begin(&of);
-  runs_ = true;
+  // In the order in which the secrets of what comes will be known.
+  record::Redactor mask = record::Redactor::masking();
+  running_ = &of;
+  masked_ = of;
+  mask.redact(&masked_.request);
+  for (cases::Call& each : masked_.calls) mask.redact(&each);
+  mask.redact(&masked_.answer);
+  mask_ = record::Redactor::masking();
+  cases::Request request = of.request;
+  mask_.redact(&request);
+  matcher_.begin(&masked_);
+  arrivals_.clear();
   refused_.clear();
 }
 
-cases::Verdict CaseAnswers::end(const cases::Case& of, const cases::EntryEnd& end,
+void CaseAnswers::wait_for_calls(std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  arrived_.wait_for(lock, limit, [&] {
+    const auto& arrivals = matcher_.arrivals();
+    return matcher_.pool().taken() == matcher_.pool().size() ||
+           std::any_of(arrivals.begin(), arrivals.end(),
+                       [](const auto& each) { return !each.of_process && each.missed(); });
+  });
+}
+
+cases::Verdict CaseAnswers::end(const cases::Case&, const cases::EntryEnd& end,
                                 std::vector<std::string> doubts) {
   const std::lock_guard lock(mutex_);
   matcher_.end();
-  runs_ = false;
+  running_ = nullptr;
   doubts.insert(doubts.end(), refused_.begin(), refused_.end());
   if (const uint64_t lost = places_->lost_events(); lost > 0)
     doubts.push_back(std::to_string(lost) + " events of the service were lost");
-  return cases::judge(of, matcher_, end, set_.rules, doubts);
+  cases::EntryEnd masked = end;
+  mask_.redact(&masked.answer);
+  return cases::judge(masked_, matcher_, masked, set_.rules, doubts);
 }
 
 std::vector<std::string> CaseAnswers::process_misses() const {
@@ -96,7 +129,7 @@ std::vector<std::string> CaseAnswers::process_misses() const {
 
 cases::CallInput CaseAnswers::arrived(size_t arrival) const {
   const std::lock_guard lock(mutex_);
-  return matcher_.arrivals()[arrival].call.input;
+  return arrivals_[arrival];
 }
 
 cases::LiveCall CaseAnswers::live_call(const stubs::Call& call) {
@@ -113,7 +146,7 @@ cases::LiveCall CaseAnswers::live_call(const stubs::Call& call) {
   if (!found) {
     // Between executions agents say nothing: what comes then is of the process.
     const std::lock_guard lock(mutex_);
-    out.cause = runs_ ? cases::Cause::kUnseen : cases::Cause::kProcess;
+    out.cause = running_ != nullptr ? cases::Cause::kUnseen : cases::Cause::kProcess;
     return out;
   }
   out.cause = found->cause;
@@ -131,15 +164,25 @@ stubs::Reply CaseAnswers::reply(stubs::Call call) {
                        out.problem);
     return out;
   }
-  const cases::LiveCall live = live_call(call);
+  cases::LiveCall live = live_call(call);
   const std::lock_guard lock(mutex_);
+  cases::Call masked;
+  masked.input = live.input;
+  mask_.redact(&masked);
+  arrivals_.push_back(std::exchange(live.input, masked.input));
   const cases::Decision decision = matcher_.arrive(live);
-  if (decision.answer == nullptr) {
+  if (decision.answer != nullptr) {
+    const std::vector<cases::Call>& recorded =
+        decision.of_process ? set_.process.calls : running_->calls;
+    out = reply_of(recorded[decision.place]);
+    // What it says is known to be a secret from now on.
+    cases::Call served = recorded[decision.place];
+    mask_.redact(&served);
+    matcher_.answered(decision.arrival);
+  } else {
     out.problem = decision.problem;
-    return out;
   }
-  out = reply_of(*decision.answer);
-  matcher_.answered(decision.arrival);
+  arrived_.notify_all();
   return out;
 }
 

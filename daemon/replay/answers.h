@@ -1,8 +1,14 @@
 // Answers the calls of a service that is replayed from what was recorded (daemon/cases/matching.h), in the place of its dependencies.
+//
+// In the place of secrets the recording has tokens, and the service has its own secrets: so calls and answers are compared with all secrets
+// masked on both sides. What is sent is what was recorded.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +16,7 @@
 #include "daemon/agents/symbolize.h"
 #include "daemon/cases/difference.h"
 #include "daemon/cases/matching.h"
+#include "daemon/record/redactor.h"
 #include "daemon/replay/case_set.h"
 #include "daemon/replay/places.h"
 #include "daemon/stubs/answerer.h"
@@ -25,12 +32,14 @@ class CaseAnswers final : public stubs::Answerer {
   void start();
   // The request of the case is about to be sent.
   void begin(const cases::Case& of);
+  // A service may call on behind its answer: waits until all recorded calls have come, at most so long.
+  void wait_for_calls(std::chrono::milliseconds limit);
   // It was answered, and nothing is under way any more.
   cases::Verdict end(const cases::Case& of, const cases::EntryEnd& end,
                      std::vector<std::string> doubts);
   // Calls of the process (start-up, loops) that nothing recorded answers, in the life of this process.
   std::vector<std::string> process_misses() const;
-  // The call of the case that ran last and that the arrival brings (cases::Difference::arrival).
+  // What an arrival of the case that ran last brings (cases::Difference::arrival), with its secrets.
   cases::CallInput arrived(size_t arrival) const;
 
   stubs::Reply reply(stubs::Call call) override;
@@ -44,9 +53,14 @@ class CaseAnswers final : public stubs::Answerer {
   const std::shared_ptr<Places> places_;
   Symbolizer symbolizer_;     // has its own lock
   mutable std::mutex mutex_;  // guards all below
+  std::condition_variable arrived_;
+  cases::ProcessRecord process_;  // masked
   cases::Matcher matcher_;
-  bool runs_ = false;                 // a case
-  std::vector<std::string> refused_;  // clients of the case that runs
+  const cases::Case* running_ = nullptr;
+  cases::Case masked_;                      // of it
+  record::Redactor mask_;                   // of what comes
+  std::vector<cases::CallInput> arrivals_;  // with their secrets
+  std::vector<std::string> refused_;        // clients of the case that runs
 };
 
 }  // namespace filibuster::replay

@@ -67,6 +67,16 @@ LoadedSet load_cases(const std::string& folder, std::vector<ConfigError>* errors
       out.cases.push_back(std::move(each.value));
     }
   }
+  for (const cases::Case& each : out.cases) {
+    for (const std::string& name : each.start) {
+      const bool is_there = std::any_of(out.cases.begin(), out.cases.end(), [&](const auto& other) {
+        return other.file.ends_with("/" + name + ".json");
+      });
+      if (!is_there)
+        errors->push_back(
+            {each.file, 0, 0, "'start': there is no case '" + name + "' in the folder"});
+    }
+  }
   std::stable_sort(
       out.cases.begin(), out.cases.end(),
       [](const cases::Case& a, const cases::Case& b) { return a.base_us < b.base_us; });

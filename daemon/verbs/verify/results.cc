@@ -92,7 +92,8 @@ size_t VerifyResults::count(Judged judged) const {
 Judged VerifyResults::judged() const {
   std::vector<cases::Verdict> verdicts;
   for (const VerifiedCase& each : cases) verdicts.push_back(each.verdict);
-  return cases::judge_set(verdicts);
+  const Judged out = cases::judge_set(verdicts);
+  return out == Judged::kPassed && !process_misses.empty() ? Judged::kNoConclusion : out;
 }
 
 std::string verify_json(const VerifyResults& results) {
@@ -106,6 +107,7 @@ std::string verify_json(const VerifyResults& results) {
               {"judged", word_of(results.judged())},
               {"all", results.all},
               {"cases", Json::array()},
+              {"process_misses", Json::array()},
               {"notes", Json::array()}};
   for (const VerifiedCase& each : results.cases) {
     Json differences = Json::array();
@@ -124,6 +126,8 @@ std::string verify_json(const VerifyResults& results) {
                             {"differences", std::move(differences)},
                             {"output", redact(each.output)}});
   }
+  for (const std::string& miss : results.process_misses)
+    out["process_misses"].push_back(redact(miss));
   for (const std::string& note : results.notes) out["notes"].push_back(redact(note));
   return printed(out, 2) + "\n";
 }
@@ -215,10 +219,16 @@ std::string verify_text(const VerifyResults& results) {
     if (each.updated) out += "    accepted: the file has it now\n";
     if (!each.not_updated.empty()) out += "    not accepted: " + each.not_updated + "\n";
   }
+  for (const std::string& miss : results.process_misses)
+    out +=
+        "? no conclusion: by itself (at its start, or in a loop) the service made a call that is "
+        "not recorded: " +
+        redact(miss) + "\n";
   for (const std::string& note : results.notes) out += "note: " + redact(note) + "\n";
   out += counts_text(results) + "\n";
   if (!results.cases.empty() && results.count(Judged::kDiffers) == 0 &&
-      results.count(Judged::kNoConclusion) == 0 && results.judged() == Judged::kNoConclusion)
+      results.count(Judged::kNoConclusion) == 0 && results.process_misses.empty() &&
+      results.judged() == Judged::kNoConclusion)
     out += "nothing was shown: no case has had a call of the service answered\n";
   if (!results.error.empty()) out += "it could not go on: " + redact(results.error) + "\n";
   return out;

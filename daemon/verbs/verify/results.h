@@ -27,9 +27,12 @@ struct VerifyResults {
   std::vector<VerifiedCase> cases;
   size_t all = 0;  // that there are, also those that were not begun
   std::vector<std::string> notes;
+  // Calls that the service made by itself (at its start, in a loop), and that nothing recorded answers.
+  std::vector<std::string> process_misses;
 
   size_t count(cases::Judged judged) const;
-  // Of all cases that were replayed: those without calls prove nothing where others had calls, and none came.
+  // Of all cases that were replayed: those without calls prove nothing where others had calls, and none came. Nor is anything proven where
+  // the service made calls by itself that are not recorded.
   cases::Judged judged() const;
 };
 

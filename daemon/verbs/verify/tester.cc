@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "daemon/base/descriptors.h"
+#include "daemon/base/random.h"
 #include "daemon/cases/case_folder.h"
 #include "daemon/cases/route.h"
+#include "daemon/record/redactor.h"
 #include "daemon/replay/accept.h"
 #include "daemon/replay/entry_client.h"
 
@@ -15,6 +17,7 @@ using cases::Judged;
 namespace {
 
 constexpr std::chrono::milliseconds kEntryLimit{30'000};
+constexpr std::chrono::milliseconds kLateCalls{300};  // longer than a recording waits for them
 constexpr int kLogLines = 20;
 constexpr int kMostUpdates = 10;  // replays of one case until it passes with what is accepted
 
@@ -76,14 +79,6 @@ Result<void> VerifyTester::run(VerifyResults* out) {
   if (!runner) return runner.error();
   runner_ = std::make_unique<ExecutionRunner>(std::move(runner).value());
   lane_.hub().set_hang_limit(hang_limit_of(session_.config.bounds, 0));
-  // What a process does at its first request only (pools, caches of code) belongs to no case.
-  const auto first = std::find_if(set.cases.begin(), set.cases.end(), [&](const cases::Case& each) {
-    return each.start.empty() && is_wanted(each, request_.only);
-  });
-  if (first != set.cases.end()) {
-    if (session_.tries) session_.tries("warming up");
-    if (auto warmed = replay(*first); !warmed) return warmed.error();
-  }
   for (const cases::Case& each : set.cases) {
     if (stopped_) return {};
     if (!is_wanted(each, request_.only)) continue;
@@ -96,11 +91,11 @@ Result<void> VerifyTester::run(VerifyResults* out) {
     if (request_.updates && row->verdict.judged == Judged::kDiffers) {
       if (auto updated = update(each, &row.value()); !updated) return updated;
     }
+    played_.push_back(row->updated ? &accepted_.back() : &each);
     if (stopped_) return {};
     out->cases.push_back(std::move(row).value());
   }
-  for (const std::string& miss : answers_.process_misses())
-    out->notes.push_back("by itself the service made a call that is not recorded: " + miss);
+  out->process_misses = answers_.process_misses();
   return {};
 }
 
@@ -113,6 +108,7 @@ Result<void> VerifyTester::restart() {
 // The cases that make the state in which this one began, on a process of their own.
 Result<void> VerifyTester::bring_into_state(const cases::Case& of) {
   if (auto restarted = restart(); !restarted) return restarted;
+  played_.clear();
   for (const std::string& name : of.start) {
     const auto found =
         std::find_if(request_.set.cases.begin(), request_.set.cases.end(),
@@ -136,6 +132,7 @@ Result<VerifiedCase> VerifyTester::replay(const cases::Case& of) {
         answers_.begin(of);
         end =
             replay::send_entry(of.request, port_of(of.request), kEntryLimit, lane_.place().wake_fd);
+        answers_.wait_for_calls(kLateCalls);
         result->exit = ExitStatus{};
         result->stopped = is_readable(lane_.place().wake_fd);
         return {};
@@ -153,6 +150,17 @@ Result<VerifiedCase> VerifyTester::replay(const cases::Case& of) {
   return row;
 }
 
+// The state in which the case began: what was replayed before it, on a process of its own.
+Result<void> VerifyTester::replay_again(const cases::Case& of) {
+  if (!of.start.empty()) return bring_into_state(of);
+  if (auto restarted = restart(); !restarted) return restarted;
+  for (const cases::Case* each : played_) {
+    if (stopped_) return {};
+    if (auto replayed = replay(*each); !replayed) return replayed.error();
+  }
+  return {};
+}
+
 Result<void> VerifyTester::update(const cases::Case& of, VerifiedCase* row) {
   cases::Case next = of;
   cases::Verdict verdict = row->verdict;
@@ -164,6 +172,12 @@ Result<void> VerifyTester::update(const cases::Case& of, VerifiedCase* row) {
       return {};
     }
     next = std::move(accepted).value();
+    const bool is_whole =
+        std::none_of(verdict.differences.begin(), verdict.differences.end(),
+                     [](const auto& each) { return each.kind == cases::DifferenceKind::kInput; });
+    // Where every call has had its answer, the service's own answer is the one that it gives.
+    if (is_whole) return save(std::move(next), row);
+    if (auto ready = replay_again(of); !ready) return ready;
     auto replayed = replay(next);
     if (!replayed) return replayed.error();
     verdict = std::move(replayed->verdict);
@@ -171,14 +185,21 @@ Result<void> VerifyTester::update(const cases::Case& of, VerifiedCase* row) {
       row->not_updated = verdict.why;
       return {};
     }
-    if (verdict.judged == Judged::kDiffers) continue;
-    const std::string folder = of.file.substr(0, of.file.rfind('/'));
-    auto saved = cases::save_file(folder, cases::write_case(next, row->name));
-    if (!saved) row->not_updated = saved.error().message;
-    row->updated = saved.ok();
-    return {};
+    if (verdict.judged == Judged::kPassed) return save(std::move(next), row);
   }
   row->not_updated = "it differs in another way each time that it is replayed";
+  return {};
+}
+
+// The service has its own secrets, which are not written.
+Result<void> VerifyTester::save(cases::Case accepted, VerifiedCase* row) {
+  record::Redactor redactor(random_hexadecimal());
+  redactor.redact(&accepted);
+  const std::string folder = accepted.file.substr(0, accepted.file.rfind('/'));
+  const auto saved = cases::save_file(folder, cases::write_case(accepted, row->name));
+  if (!saved) row->not_updated = saved.error().message;
+  row->updated = saved.ok();
+  accepted_.push_back(std::move(accepted));
   return {};
 }
 

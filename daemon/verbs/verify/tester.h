@@ -1,6 +1,7 @@
 // Replays the cases of a set, one after the other, against the service alone.
 #pragma once
 
+#include <deque>
 #include <memory>
 
 #include "daemon/explore/test_run.h"
@@ -23,6 +24,8 @@ class VerifyTester {
   Result<VerifiedCase> replay(const cases::Case& of);
   Result<void> bring_into_state(const cases::Case& of);
   Result<void> restart();
+  Result<void> replay_again(const cases::Case& of);
+  Result<void> save(cases::Case accepted, VerifiedCase* row);
   // Accepts what differs, and writes it once the case passes with it.
   Result<void> update(const cases::Case& of, VerifiedCase* row);
   std::vector<std::string> calls_elsewhere(const ExecutionRecord& record) const;
@@ -35,6 +38,9 @@ class VerifyTester {
   replay::CaseAnswers& answers_;
   std::unique_ptr<ExecutionRunner> runner_;
   cases::Answer answer_;  // of the service, in the last replay
+  std::vector<const cases::Case*>
+      played_;  // since the service started, but for what came behind a difference
+  std::deque<cases::Case> accepted_;  // of these, those that were accepted
   bool stopped_ = false;
 };
 

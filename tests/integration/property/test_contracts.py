@@ -63,7 +63,7 @@ def test_what_the_model_does_not_know_is_said(project):
     known = "it has delete (DELETE /kv/${key}), get (GET /kv/${key}), put (PUT /kv/${key})"
     begin = "filibuster: the model of 'front' (contract/filibuster.json) has no command that is "
     seen = (project.directory / "seen").read_text()
-    assert seen.splitlines() == [f"{begin}GET /nowhere; {known}", " 501", f"{begin}PUT /kv/a; {known}", " 501"], seen
+    assert seen.splitlines() == [f"{begin}GET /nowhere; {known}", " 501", f"{begin}PUT /kv/a with this body; {known}", " 501"], seen
     assert f"{begin.removeprefix('filibuster: ')}GET /nowhere" in outcome.output + outcome.errors, outcome
 
 

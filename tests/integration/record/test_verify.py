@@ -16,8 +16,8 @@ CACHED = [redis_call("GET", "price:8", reply="100"), http_call("/tax", 1)]
 FIRST, SECOND = case("/orders/7", ORDER, PRICE, second=1), case("/orders/8", CACHED, {"id": 8, "total": 101}, second=2)
 
 
-def verify(project, *options, bug=""):
-    project.write("filibuster.json", json.dumps(configuration(BUG=bug)))
+def verify(project, *options, bug="", **environment):
+    project.write("filibuster.json", json.dumps(configuration(BUG=bug, **environment)))
     run = project.filibuster("verify", "cases", *options)
     path = project.root / "verify.json"
     if not path.exists():
@@ -112,6 +112,56 @@ def test_a_new_call_has_no_answer_to_be_accepted_with(project):
     run, found = verify(project, "--update", bug="extra")
     assert run.exit_code == 1 and "record the case again" in found["cases"][0]["not_updated"], run
     assert path.read_text() == written, run
+
+
+def test_what_a_service_keeps_in_its_memory_is_there_as_it_was(project):
+    # The tax is asked for once.
+    second = case("/orders/8", CACHED[:1], {"id": 8, "total": 150}, second=2)
+    paths = write_cases(project.directory / "cases", FIRST, second)
+    run, _ = verify(project, FEATURE="memory")
+    assert run.exit_code == 0, run
+    # What is accepted is the answer alone, and neither of them depends on how often the case was replayed for it.
+    run, found = verify(project, "--update", bug="answer", FEATURE="memory")
+    assert run.exit_code == 0 and [row["updated"] for row in found["cases"]] == [True, True], run
+    assert [len(json.loads(path.read_text())["calls"]) for path in paths] == [4, 1], run
+    again, _ = verify(project, bug="answer", FEATURE="memory")
+    assert again.exit_code == 0, again
+
+
+def test_secrets_are_not_compared_and_not_written(project):
+    token, secret = "tk-0123456789", "sk-9876543210"
+    calls = [ORDER[0], http_call(f"/tax?api_key={token}", 50), *ORDER[2:]]
+    (path,) = write_cases(project.directory / "cases", case("/orders/7", calls, PRICE))
+    run, _ = verify(project, FEATURE="key", API_KEY=secret)
+    assert run.exit_code == 0, run
+    run, _ = verify(project, "--update", bug="answer", FEATURE="key", API_KEY=secret)
+    assert run.exit_code == 0, run
+    written = [each.read_text() for root in (project.directory / "cases", project.root) for each in root.rglob("*") if each.suffix == ".json"]
+    assert not any(secret in text for text in written) and '"by": "me"' in path.read_text(), run
+    run, _ = verify(project, FEATURE="key", API_KEY=secret)
+    assert run.exit_code == 1, "the other field counts"
+
+
+def test_a_call_behind_the_answer_is_waited_for(project):
+    calls = [*ORDER, redis_call("SET", "late", "7", reply={"status": "OK"}, after=[])]
+    write_cases(project.directory / "cases", case("/orders/7", calls, PRICE))
+    run, _ = verify(project, FEATURE="late")
+    assert run.exit_code == 0, run
+
+
+def test_a_call_of_the_start_that_is_not_recorded_is_no_conclusion(project):
+    write_cases(project.directory / "cases", FIRST)
+    run, found = verify(project, bug="start")
+    assert run.exit_code == 3 and found["judged"] == "no conclusion" and len(found["process_misses"]) == 1, run
+    assert "by itself (at its start, or in a loop) the service made a call that is not recorded" in run.output, run
+
+
+def test_without_a_configuration_the_service_is_enough(project):
+    write_cases(project.directory / "cases", case("/both/5", [http_call("/prices/5", 3, after=[]), http_call("/prices/5", 4, after=[])], {"total": 7}))
+    service = configuration()["services"][-1]["command"]
+    run = project.filibuster("verify", "cases", "--service", "orders=PRICING_PORT=${port:pricing} CACHE_PORT=1 " + service,
+                             "--service", "pricing=true ${port:pricing}")
+    assert run.exit_code == 0, run
 
 
 def test_one_case_alone(project):

@@ -164,7 +164,7 @@ TEST(Assembler, ACallThatComesAfterSeveralAtOnceWaitsForThem) {
     calls[i].thread = 1;
   }
   calls[3].thread = 2;
-  const RecordedCase out = make_case({}, calls, {});
+  const RecordedCase out = make_case({}, calls, {}, 1);
   EXPECT_EQ(out.value.calls[2].after, (std::vector<size_t>{0, 1}));
   EXPECT_TRUE(out.value.calls[3].after.empty()) << "what other threads do is ordered by chance";
 }

@@ -121,5 +121,32 @@ TEST(Redactor, CredentialsOfConnectionsAreTokens) {
   EXPECT_EQ(hello.command[6], "orders");
 }
 
+TEST(Redactor, KeepsNumbersNumbers) {
+  Redactor redactor("key");
+  for (const char* const secret : {"4711", "4111111111111111", "00000000"}) {
+    const std::string token = redactor.token(secret);
+    EXPECT_EQ(token.find_first_not_of("0123456789"), std::string::npos) << token;
+    EXPECT_EQ(token.size(), std::string(secret).size());
+    EXPECT_NE(token, secret);
+  }
+}
+
+TEST(Redactor, ThatMasksMakesAllSecretsEqual) {
+  const auto masked = [](const std::string& token, const std::string& body) {
+    Redactor redactor = Redactor::masking();
+    cases::Request out;
+    out.method = "POST";
+    out.target = "/login?api_key=" + token;
+    out.headers = {{"Authorization", "Bearer " + token}};
+    out.body = body;
+    redactor.redact(&out);
+    return out;
+  };
+  EXPECT_EQ(masked("abcdefgh-1", R"({"password": "secret-one", "pin": 4711, "at": "abcdefgh-1"})"),
+            masked("zyxwvuts-2", R"({"password": "other-one!", "pin": 12, "at": "zyxwvuts-2"})"));
+  EXPECT_FALSE(masked("abcdefgh-1", R"({"name": "Ada"})") ==
+               masked("abcdefgh-1", R"({"name": "Eve"})"));
+}
+
 }  // namespace
 }  // namespace filibuster::record

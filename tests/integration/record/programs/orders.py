@@ -1,4 +1,4 @@
-"""orders.py PORT: a service that asks a Redis and an HTTP neighbour. BUG names what a change has broken.
+"""orders.py PORT: a service that asks a Redis and an HTTP neighbour. BUG names what a change has broken, FEATURE what it does besides.
 
 GET /orders/ITEM: the price from the cache, or from the neighbour, which is then cached; and the tax.
 GET /both/ITEM: two calls at the same time.
@@ -12,7 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import redis
 
-BUG = os.environ.get("BUG", "")
+BUG, FEATURE = os.environ.get("BUG", ""), os.environ.get("FEATURE", "")
+memory = {}
 CACHE = redis.Redis(port=int(os.environ["CACHE_PORT"]))
 
 
@@ -31,7 +32,12 @@ def cents(answer):
 
 
 def tax():
-    return 0 if BUG == "missing" else cents(get("/tax?of=all" if BUG == "input" else "/tax"))
+    if BUG == "missing":
+        return 0
+    query = "?of=all" if BUG == "input" else "?api_key=" + os.environ["API_KEY"] if FEATURE == "key" else ""
+    if FEATURE != "memory" or "tax" not in memory:
+        memory["tax"] = cents(get("/tax" + query))
+    return memory["tax"]
 
 
 def order(item):
@@ -44,6 +50,8 @@ def order(item):
             CACHE.set("price:" + item, price)
     if BUG == "extra":
         get("/audit")
+    if FEATURE == "late":
+        threading.Timer(0.05, CACHE.set, ("late", item)).start()
     if BUG == "elsewhere":
         http.client.HTTPConnection("127.0.0.1", int(os.environ["ELSEWHERE_PORT"]), timeout=20).request("POST", "/mail")
     if BUG == "dies":
@@ -83,4 +91,6 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+if BUG == "start":
+    get("/audit")
 ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
