@@ -152,7 +152,8 @@ Result<RequestPattern> RequestPattern::make(const Json& json, ValueShape shape) 
   const std::string path = json["path"].get<std::string>();
   std::set<std::string> names;
   collect_names(path, &names);
-  for (const std::string_view segment : split(path.substr(0, path.find('?')), '/')) {
+  for (const std::string_view segment :
+       split(std::string_view(path).substr(0, path.find('?')), '/')) {
     out.segments_.emplace_back(percent_decoded(segment, false));
     out.fixed_ += out.segments_.back().fixed() + 1;
   }

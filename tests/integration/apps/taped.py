@@ -8,6 +8,7 @@ A request is sent in pieces that divide its lines, and an answer is read to its 
 import json
 import os
 import pathlib
+import signal
 import socket
 import ssl
 import subprocess
@@ -64,7 +65,13 @@ def serve(kind, port, folder=None):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(server.folder / "cert.pem", server.folder / "key.pem")
         server.socket = context.wrap_socket(server.socket, server_side=True)
-    server.serve_forever()
+    # What still answers goes on to its end: the client may have the whole answer before the server's write has returned.
+    server.daemon_threads = False
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        server.serve_forever()
+    finally:
+        server.server_close()
 
 
 def connect(port):
