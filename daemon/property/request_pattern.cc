@@ -55,8 +55,9 @@ bool has_placeholder_name(const Json& json) {
 
 bool keep(const std::string& name, Json value, std::map<std::string, Json>* out) {
   if (name == "process") return true;  // who asked makes no difference
-  const auto [place, is_new] = out->emplace(name, std::move(value));
-  return is_new || place->second == value;
+  if (const auto known = out->find(name); known != out->end()) return known->second == value;
+  out->emplace(name, std::move(value));
+  return true;
 }
 
 // RFC 6901: puts `value` where the pointer says, and makes objects (an array where a place is "0") on the way.
