@@ -58,7 +58,8 @@ def observe(project, services, command, complete=True, **members):
         assert run.test["without_cause"] == [], run.test["without_cause"]
         assert run.test["skipped"] == [], run.test["skipped"]
         assert all(rpc["cause"] != "none" for rpc in run.test["reference"])
-        assert [rpc for rpc in run.test["reference"] if not rpc["received_by"]] == []
+        # A client that ends with a request under way may end before the server reads it: wrk does.
+        assert [rpc for rpc in run.test["reference"] if not rpc["received_by"] and rpc["outcome"] != "open"] == []
     return run
 
 
