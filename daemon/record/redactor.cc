@@ -1,14 +1,10 @@
 #include "daemon/record/redactor.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <optional>
 
 #include "core/text/ascii.h"
+#include "daemon/record/token.h"
 #include "daemon/redact/redact.h"
 #include "daemon/wire/body_form.h"
 #include "daemon/wire/resp_value.h"
@@ -21,41 +17,7 @@ using wire::JsonNode;
 
 // So many secrets are looked for everywhere: those that were found last.
 constexpr size_t kMostKnown = 1000;
-
-// Is it looked for in other places than where its name or form says so? Ordinary words and short numbers stand there by chance.
-bool is_telling(std::string_view secret) {
-  constexpr size_t kLeast = 8, kSurely = 16;
-  const bool only_letters = std::all_of(secret.begin(), secret.end(), [](char c) {
-    return std::isalpha(static_cast<unsigned char>(c)) != 0;
-  });
-  return secret.size() >= (only_letters ? kSurely : kLeast);
-}
-
-// Digits alone are a number.
-bool is_hexadecimal(std::string_view text) {
-  const auto is_letter = [](char c) { return c >= 'a' && c <= 'f'; };
-  return text.size() >= 8 && std::any_of(text.begin(), text.end(), is_letter) &&
-         std::all_of(text.begin(), text.end(),
-                     [&](char c) { return (c >= '0' && c <= '9') || is_letter(c); });
-}
-
-// A number stays one.
-std::string mask_of(std::string_view secret) {
-  const bool is_number = std::all_of(secret.begin(), secret.end(),
-                                     [](char c) { return (c >= '0' && c <= '9') || c == '-'; });
-  return is_number ? "0" : "*";
-}
-
-// A letter of the same kind. `first` of a number is no zero.
-char letter_like(char c, uint8_t byte, bool hexadecimal, bool first) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  if (hexadecimal) return kDigits[byte % 16];
-  if (c >= '0' && c <= '9') return static_cast<char>(first ? '1' + byte % 9 : '0' + byte % 10);
-  if (c >= 'a' && c <= 'z') return static_cast<char>('a' + byte % 26);
-  if (c >= 'A' && c <= 'Z') return static_cast<char>('A' + byte % 26);
-  // What is no ASCII keeps its number of bytes, and stays a text.
-  return static_cast<unsigned char>(c) >= 0x80 ? static_cast<char>('a' + byte % 26) : c;
-}
+constexpr size_t kLeastToken = 8;
 
 std::string trimmed(std::string_view text) {
   const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
@@ -93,11 +55,6 @@ std::string in_capitals(std::string text) {
   return text;
 }
 
-void replace_all(std::string* text, const std::string& from, const std::string& to) {
-  for (size_t at = text->find(from); at != text->npos; at = text->find(from, at + to.size()))
-    text->replace(at, from.size(), to);
-}
-
 }  // namespace
 
 std::vector<std::string> Redactor::rules() {
@@ -105,42 +62,29 @@ std::vector<std::string> Redactor::rules() {
           "texts with the form of a secret", "what a client of Redis authenticates with"};
 }
 
-std::string Redactor::letters(std::string_view secret, unsigned round) const {
-  std::string out;
-  const bool hexadecimal = is_hexadecimal(secret);
-  std::array<uint8_t, EVP_MAX_MD_SIZE> block{};
-  unsigned size = 0;
-  for (size_t i = 0; i < secret.size(); ++i) {
-    if (i % 32 == 0) {
-      const std::string what =
-          std::to_string(round) + ":" + std::to_string(i / 32) + ":" + std::string(secret);
-      HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
-           reinterpret_cast<const uint8_t*>(what.data()), what.size(), block.data(), &size);
-    }
-    // "%2F" is one letter of a query.
-    const bool escaped = (i >= 1 && secret[i - 1] == '%') || (i >= 2 && secret[i - 2] == '%');
-    out += escaped ? secret[i] : letter_like(secret[i], block[i % 32], hexadecimal, i == 0);
-  }
-  return out;
-}
-
 Redactor Redactor::masking() {
   Redactor out("");
-  out.masks_ = true;
+  out.mode_ = Mode::kMasks;
   return out;
 }
 
 std::string Redactor::token(std::string_view secret) {
-  if (secret.empty() || made_.find(secret) != made_.end()) return std::string(secret);
+  const auto of_token = made_.find(secret);
+  if (mode_ == Mode::kRestores)
+    return of_token == made_.end() ? std::string(secret) : of_token->second;
+  // A text may be looked at twice. A short one is a token by chance.
+  if (secret.empty() || (of_token != made_.end() && secret.size() >= kLeastToken))
+    return std::string(secret);
   if (const auto known = tokens_.find(secret); known != tokens_.end()) return known->second;
-  std::string out = masks_ ? mask_of(secret) : std::string();
-  // Of a short one the token may be the secret by chance.
-  constexpr unsigned kRounds = 8;
-  for (unsigned round = 0; !masks_ && round < kRounds; ++round) {
-    out = letters(secret, round);
-    if (out != secret) break;
+  std::string out = mode_ == Mode::kMasks ? mask_of(secret) : std::string();
+  // Of a short one the token may be the secret by chance, or that of another one.
+  constexpr unsigned kRounds = 32;
+  for (unsigned round = 0; mode_ == Mode::kTokens && round < kRounds; ++round) {
+    out = token_of(secret, key_, round);
+    const bool is_secret = out.size() >= kLeastToken && tokens_.contains(out);
+    if (out != secret && !made_.contains(out) && !is_secret) break;
   }
-  if (!masks_) made_.insert(out);
+  if (mode_ == Mode::kTokens) made_.emplace(out, secret);
   tokens_.emplace(std::string(secret), out);
   in_order_.emplace_back(secret);
   if (in_order_.size() > kMostKnown) {
@@ -316,16 +260,12 @@ void Redactor::take_reply(json* reply, bool is_secret) {
         return;
       } else if (value.is_structured()) {
         take_reply(&value, is_secret);
+      } else if (value.is_string() && key != "bytes" && key != "null") {
+        const auto before = value.get<std::string>();
+        value = is_secret && key != "error" ? token(before) : text(before);
       }
     }
   }
-}
-
-void Redactor::redact(cases::Opening* of) {
-  bool ignored = false;
-  take_words(&of->command, &ignored);
-  take_known(&of->command);
-  take_known(&of->reply);
 }
 
 // --- all of it ------------------------------------------------------------------------------------
@@ -342,18 +282,6 @@ void Redactor::redact(cases::Call* of) {
   take_known(of);
 }
 
-void Redactor::redact(cases::Request* of) {
-  take(of);
-  for (std::string* each : {&of->target, &of->body}) take_known(each);
-  take_known(&of->headers);
-}
-
-void Redactor::redact(cases::Answer* of) {
-  take(of);
-  take_known(&of->body);
-  for (cases::Headers* each : {&of->headers, &of->trailers}) take_known(each);
-}
-
 void Redactor::redact(cases::Case* of) {
   take(&of->request);
   take(&of->answer);
@@ -361,49 +289,6 @@ void Redactor::redact(cases::Case* of) {
   // Reasons name calls by their targets.
   of->partial = text(of->partial);
   take_known(of);
-}
-
-void Redactor::take_known(std::string* text) const {
-  for (const auto& [secret, token] : tokens_) {
-    if (is_telling(secret)) replace_all(text, secret, token);
-  }
-}
-
-void Redactor::take_known(cases::Headers* headers) const {
-  for (auto& [name, value] : *headers) take_known(&value);
-}
-
-void Redactor::take_known(json* value) const {
-  if (value->is_string()) {
-    auto text = value->get<std::string>();
-    take_known(&text);
-    *value = text;
-  } else if (value->is_structured()) {
-    if (const auto bytes = value->is_object() ? wire::bytes_of_text(*value) : std::nullopt) {
-      std::string text = *bytes;
-      take_known(&text);
-      *value = wire::text_or_bytes(text);
-      return;
-    }
-    for (json& each : *value) take_known(&each);
-  }
-}
-
-void Redactor::take_known(cases::Call* of) {
-  for (std::string* each : {&of->input.http.target, &of->input.http.body, &of->answer.body})
-    take_known(each);
-  for (cases::Headers* each : {&of->input.http.headers, &of->answer.headers, &of->answer.trailers})
-    take_known(each);
-  take_known(&of->input.command);
-  if (of->reply) take_known(&*of->reply);
-}
-
-void Redactor::take_known(cases::Case* of) {
-  for (std::string* each : {&of->request.target, &of->request.body, &of->answer.body, &of->partial})
-    take_known(each);
-  for (cases::Headers* each : {&of->request.headers, &of->answer.headers, &of->answer.trailers})
-    take_known(each);
-  for (cases::Call& call : of->calls) take_known(&call);
 }
 
 }  // namespace filibuster::record

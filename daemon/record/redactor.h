@@ -4,13 +4,16 @@
 //
 //   Redactor redactor(random_hexadecimal());
 //   redactor.redact(&the_case);
+//
+// Within the recording a case can be replayed with its secrets: restore() puts them back. places() says where its tokens stand.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/cases/model.h"
@@ -35,7 +38,16 @@ class Redactor {
   // The token of a secret; of what is a token already, itself.
   std::string token(std::string_view secret);
 
+  // The secrets that were found so far (the last thousand of them), by their tokens. They are in memory only, and nothing of them is written.
+  const std::map<std::string, std::string, std::less<>>& secrets() const { return made_; }
+  // Puts the secrets back in the place of the tokens that this redactor has made, in all texts of the case.
+  void restore(cases::Case* of) const;
+  // Which of its tokens stand where, in words for a person: "the header authorization of the request", "/json/token of the answer to
+  // call 2". In the order of the file; a token has a row for each place.
+  std::vector<std::pair<std::string, std::string>> places(const cases::Case& of) const;
+
  private:
+  enum class Mode : uint8_t { kTokens, kMasks, kRestores };
   void take(cases::Request* of);
   void take(cases::Answer* of);
   void take(cases::Headers* headers);
@@ -47,18 +59,16 @@ class Redactor {
   void take(wire::JsonNode* node, bool is_secret);
   void take_words(nlohmann::json* words, bool* names_a_secret);
   void take_reply(nlohmann::json* reply, bool is_secret);
-  std::string letters(std::string_view secret, unsigned round) const;
-  // The second look: what was found to be a secret anywhere is taken out everywhere.
+  // The second look (known_secrets.cc): what was found to be a secret anywhere is taken out everywhere.
+  using Replaced = std::vector<std::pair<std::string_view, std::string_view>>;
+  Replaced known() const;
   void take_known(cases::Case* of);
   void take_known(cases::Call* of);
-  void take_known(std::string* text) const;
-  void take_known(cases::Headers* headers) const;
-  void take_known(nlohmann::json* value) const;
 
   std::string key_;
-  bool masks_ = false;
+  Mode mode_ = Mode::kTokens;
   std::map<std::string, std::string, std::less<>> tokens_;  // by secret
-  std::set<std::string, std::less<>> made_;
+  std::map<std::string, std::string, std::less<>> made_;    // secrets, by token
   std::deque<std::string> in_order_;
 };
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "daemon/cases/case_file.h"
 #include "tests/unit/record/records.h"
 
@@ -146,6 +148,104 @@ TEST(Redactor, ThatMasksMakesAllSecretsEqual) {
             masked("zyxwvuts-2", R"({"password": "other-one!", "pin": 12, "at": "zyxwvuts-2"})"));
   EXPECT_FALSE(masked("abcdefgh-1", R"({"name": "Ada"})") ==
                masked("abcdefgh-1", R"({"name": "Eve"})"));
+}
+
+// A case with a secret in every kind of place, and short ones among them.
+cases::Case full_of_secrets() {
+  cases::Case value;
+  value.service = "orders";
+  value.request.method = "POST";
+  value.request.target = std::string("/login?key=") + kPassword + "&page=2";
+  value.request.headers = {{"Authorization", std::string("Bearer ") + kBearer},
+                           {"Content-Type", "application/json"},
+                           {"Cookie", "lang=en; sid=c7"}};
+  value.request.body = std::string(R"({"user": "ann", "password": ")") + kPassword +
+                       R"(", "pin": 7391, "size": 12, "none": {"pin": -5}})";
+  value.answer.status = 200;
+  value.answer.headers = {{"Set-Cookie", "sid=planted-sid-6; Path=/; HttpOnly"}};
+  value.answer.body = std::string("your token=") + kBearer + " is good";
+  cases::Call http;
+  http.input.to = "pricing";
+  http.input.http.method = "POST";
+  http.input.http.target = std::string("/by/") + kBearer;
+  http.input.http.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
+  http.input.http.body = "client_secret=planted%2Fform-3&size=7";
+  http.answer.status = 200;
+  http.answer.headers = {{"Content-Type", "application/json"}};
+  http.answer.body = R"({"access_token":"planted-answer-1","n":[1,2]})";
+  value.calls = {http,
+                 redis_call(R"(["HSET", "session:ann", "access_token", "planted-field-4"])", "1"),
+                 redis_call(R"(["GET", "auth_token:7"])", R"("planted-reply-8")"),
+                 redis_call(R"(["HGETALL", "user:7"])", R"(["name", "ann", "password", "pw"])")};
+  return value;
+}
+
+TEST(Redactor, PutsSecretsBackWhereTheirTokensStand) {
+  const cases::Case before = full_of_secrets();
+  for (const char* const key : {"a", "b", "c", "d"}) {
+    Redactor redactor(key);
+    cases::Case value = before;
+    redactor.redact(&value);
+    const cases::Case written = value;
+    ASSERT_FALSE(value == before);
+    redactor.restore(&value);
+    EXPECT_EQ(value, before) << key;
+    redactor.redact(&value);
+    EXPECT_EQ(value, written) << "and out again, the same";
+  }
+}
+
+TEST(Redactor, KnowsTheSecretOfEachToken) {
+  Redactor redactor("key");
+  const std::string token = redactor.token(kBearer);
+  const std::string number = redactor.token("7391");
+  EXPECT_EQ(redactor.secrets().at(token), kBearer);
+  EXPECT_EQ(redactor.secrets().at(number), "7391");
+  EXPECT_EQ(redactor.secrets().size(), 2u);
+  EXPECT_TRUE(Redactor::masking().secrets().empty());
+}
+
+TEST(Redactor, ShortSecretsHaveTokensOfTheirOwn) {
+  Redactor redactor("key");
+  std::set<std::string> tokens;
+  for (int pin = 10; pin < 30; ++pin) tokens.insert(redactor.token(std::to_string(pin)));
+  EXPECT_EQ(tokens.size(), 20u);
+}
+
+TEST(Redactor, SaysWhereTokensStand) {
+  Redactor redactor("key");
+  cases::Case value = full_of_secrets();
+  redactor.redact(&value);
+  std::vector<std::string> places;
+  for (const auto& [token, place] : redactor.places(value)) {
+    EXPECT_TRUE(redactor.secrets().contains(token));
+    places.push_back(redactor.secrets().find(token)->second + " in " + place);
+  }
+  const std::vector<std::string> expected = {
+      "planted-Password-7 in /query/key of the request",
+      "planted-Password-7 in /json/password of the request",
+      "7391 in /json/pin of the request",
+      "-5 in /json/none/pin of the request",
+      "planted0123456789bearer in the header authorization of the request",
+      "planted0123456789bearer in the path of call 0",
+      "planted%2Fform-3 in /form/client_secret of call 0",
+      "planted-answer-1 in /json/access_token of the answer to call 0",
+      "planted-field-4 in /call/3 of call 1",
+      "planted-reply-8 in /reply of the answer to call 2",
+      "pw in /reply/3 of the answer to call 3",
+      "planted0123456789bearer in /text of the answer",
+      "planted-sid-6 in the header set-cookie of the answer"};
+  EXPECT_EQ(places, expected);
+}
+
+TEST(Redactor, TheLongerOfTwoSecretsIsTakenOutFirst) {
+  Redactor redactor("key");
+  redactor.token("planted-1");
+  redactor.token("planted-1-and-more-2");
+  cases::Request request;
+  request.target = "/of/planted-1-and-more-2";
+  redactor.redact(&request);
+  EXPECT_EQ(request.target, "/of/" + redactor.token("planted-1-and-more-2"));
 }
 
 }  // namespace
