@@ -90,6 +90,7 @@ ProgressEvent parse_event(const Json& event) {
   out.recording = text_in_event(event, "recording");
   out.number = count_of(event, "number");
   out.first = count_of(event, "first");
+  out.replaying = count_of(event, "replaying");
   out.executed = count_of(event, "executed");
   out.scheduled = count_of(event, "scheduled");
   out.open = count_of(event, "open");
@@ -197,6 +198,10 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
   if (options_.quiet && event.type != "warning" && event.type != "error" && event.type != "done")
     return {};
   if (event.type == "session") {
+    if (event.replaying > 0)
+      return lasting("replaying " + std::to_string(event.replaying) +
+                     (event.replaying == 1 ? " case of '" : " cases of '") + event.recording +
+                     "' alone, to see which are kept");
     if (!event.recording.empty())
       return lasting("recording '" + event.recording + "'" +
                      (event.watching ? " until Ctrl-C" : ", while '" + event.test + "' runs"));

@@ -18,7 +18,7 @@ struct ProgressEvent {
   std::string type, test, name, state, detail, text, headline, verdict, summary, report,
       counterexample, short_name, left_out, recording;
   std::vector<std::string> faults;
-  uint64_t number = 0, first = 0, executed = 0, scheduled = 0, open = 0, places = 0,
+  uint64_t number = 0, first = 0, executed = 0, replaying = 0, scheduled = 0, open = 0, places = 0,
            places_tried = 0, planned = 0, rpcs = 0, findings = 0, items = 0, tried = 0;
   int64_t pid = 0;
   double seconds = 0, rate = 0, eta_seconds = -1, time_left = -1;  // < 0: not known

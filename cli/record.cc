@@ -1,4 +1,5 @@
 #include <CLI/App.hpp>
+#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -13,6 +14,8 @@ namespace {
 struct RecordOptions {
   SessionOptions session;
   std::string out, duration;
+  bool no_admission = false;
+  uint32_t most_cases = 1000, sample = 1;
 };
 
 // `--service NAME` says which service of the configuration is recorded; with NAME=COMMAND there is no configuration, and the first one is.
@@ -46,9 +49,10 @@ int record(const std::shared_ptr<RecordOptions>& options, const Invocation& invo
   const auto folder = std::filesystem::absolute(options->out, failed).lexically_normal();
   std::string out = folder.string();
   if (out.size() > 1 && out.ends_with('/')) out.pop_back();
-  request.value()["record"] = {{"service", service.value()},
-                               {"out", failed ? options->out : out},
-                               {"for", options->duration}};
+  request.value()["record"] = {
+      {"service", service.value()},       {"out", failed ? options->out : out},
+      {"for", options->duration},         {"admission", !options->no_admission},
+      {"max_cases", options->most_cases}, {"sample", options->sample}};
   if (invocation.has_command) request.value()["record"]["traffic"] = invocation.command;
   return run_session(session, request.value());
 }
@@ -63,6 +67,16 @@ Work declare_record(CLI::App& app) {
       ->type_name("TIME");
   app.add_flag("--follow", options->session.follow,
                "run no traffic: record what comes until Ctrl-C, or until --for is over");
+  app.add_option("--sample", options->sample, "take one request in N")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 1'000'000u));
+  app.add_option(
+         "--max-cases", options->most_cases,
+         "keep so many cases (1000): one of each route, sequence of calls and status, and the newest")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 1'000'000u));
+  app.add_flag("--no-admission", options->no_admission,
+               "keep all cases, without replaying them to see which ones pass");
   return [options](const Invocation& invocation) { return record(options, invocation); };
 }
 
@@ -75,7 +89,8 @@ const Verb kRecordVerb = {
     "  filibuster record --service orders --out cases --follow --for 5m\n"
     "\n--service NAME is one of the configuration, and the command after '--' takes the place of its\n"
     "tests. With NAME=COMMAND there is no configuration, and the first service is recorded.\n"
-    "\nExit status: 0 cases were recorded, 2 usage or configuration, 3 nothing whole was recorded,\n"
+    "\nThen the service is started alone, and only cases that replay are kept.\n"
+    "\nExit status: 0 cases were recorded, 2 usage or configuration, 3 nothing whole was recorded, no case replays,\n"
     "environment or interrupted; filibuster(1) has the table.\n",
     "[-- TRAFFIC [ARG...]]", declare_record};
 

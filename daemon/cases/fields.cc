@@ -83,12 +83,17 @@ class FieldWriter {
   }
 
   void headers(const Headers& headers, const std::string& place,
-               const std::vector<std::string>* only) {
+               const std::vector<std::string>* only,
+               const std::vector<std::string>* but = nullptr) {
+    const auto names = [](const std::vector<std::string>* list, const std::string& name) {
+      return std::find(list->begin(), list->end(), name) != list->end();
+    };
     std::map<std::string, size_t> met;
     for (const auto& [name, value] : headers) {
       std::string lower = name;
       std::transform(lower.begin(), lower.end(), lower.begin(), to_lower);
-      if (only != nullptr && std::find(only->begin(), only->end(), lower) == only->end()) continue;
+      if (only != nullptr && !names(only, lower)) continue;
+      if (but != nullptr && names(but, lower)) continue;
       std::string pointer = place;
       put_step(&pointer, lower);
       if (const size_t number = met[lower]++; number != 0)
@@ -194,7 +199,7 @@ CallInput entry_input(const Request& request, const Rules& rules) {
 Result<Rules> rules_of(const CaseSet& set) {
   auto masks = Masks::compile(set.masks);
   if (!masks) return masks.error();
-  return Rules{set.service, set.match_headers, std::move(masks).value()};
+  return Rules{set.service, set.match_headers, std::move(masks).value(), set.varying_headers};
 }
 
 Fields input_fields(const CallInput& input, const Rules& rules) {
@@ -219,7 +224,7 @@ Fields answer_fields(const Answer& answer, const Request& request, const Rules& 
   if (answer.silence) out.put("/silence", "true");
   if (answer.ends != Ends::kNone)
     out.put("/ends", answer.ends == Ends::kReset ? "\"reset\"" : "\"closed\"");
-  out.headers(answer.headers, "/headers", nullptr);
+  out.headers(answer.headers, "/headers", nullptr, &rules.varying_headers);
   out.body(answer.body, answer.headers);
   out.headers(answer.trailers, "/trailers", nullptr);
   return out.take();

@@ -28,6 +28,7 @@ struct Rules {
   std::string service;                     // whose cases these are
   std::vector<std::string> match_headers;  // in lower case
   Masks masks;
+  std::vector<std::string> varying_headers = {};  // in lower case
 };
 Result<Rules> rules_of(const CaseSet& set);
 

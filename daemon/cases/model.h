@@ -131,6 +131,7 @@ struct CaseSet {
   std::vector<std::string> redacted;       // the rules by which values were replaced
   std::vector<std::string> match_headers;  // in lower case: of requests of calls, what takes part
   std::vector<NondeterminismRule> masks;
+  std::vector<std::string> varying_headers;  // in lower case: of answers, what takes no part
   std::vector<Point> points;
   std::map<std::string, std::vector<std::string>> hosts;  // name -> addresses
   std::vector<std::string> not_followed;                  // connections, with the reason

@@ -85,6 +85,11 @@ std::string case_name(Hash128 hash, const std::set<std::string>& taken) {
   return digits.substr(0, size);
 }
 
+std::string name_in_path(std::string_view path) {
+  path.remove_prefix(path.rfind('/') + 1);
+  return std::string(path.substr(0, path.rfind('.')));
+}
+
 bool is_plain_file_name(std::string_view name) {
   return !name.empty() && name.front() != '.' &&
          std::all_of(name.begin(), name.end(), [](char c) { return is_plain(c) || c == '-'; });

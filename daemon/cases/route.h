@@ -20,6 +20,9 @@ inline constexpr size_t kNameDigits = 12;
 // The first digits of `hash`, as many as tell it from the names in `taken`.
 std::string case_name(Hash128 hash, const std::set<std::string>& taken);
 
+// The name of a case, by its file.
+std::string name_in_path(std::string_view path);
+
 // Is it a name such as case_name() and body_file_name() make them, and so no way out of the folder?
 bool is_plain_file_name(std::string_view name);
 // "9a1c2b3d4e5f.2.bin"

@@ -30,6 +30,15 @@ void read_texts(Reader& reader, const SourceNode& node, std::vector<std::string>
   });
 }
 
+// Names of header fields, which are compared in lower case.
+void read_names(Reader& reader, const SourceNode& node, std::vector<std::string>* out) {
+  read_texts(reader, node, out);
+  for (const std::string& name : *out) {
+    if (name.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string::npos)
+      reader.error(node.offset, "'" + node.key + "': names stand in lower case");
+  }
+}
+
 constexpr Key<Build> kBuildKeys[] = {
     {"program", true,
      [](Reader& reader, const SourceNode& node, Build* out) {
@@ -77,11 +86,11 @@ constexpr Key<CaseSet> kSetKeys[] = {
      }},
     {"match_headers", false,
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
-       read_texts(reader, node, &out->match_headers);
-       for (const std::string& name : out->match_headers) {
-         if (name.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string::npos)
-           reader.error(node.offset, "'match_headers': names stand in lower case");
-       }
+       read_names(reader, node, &out->match_headers);
+     }},
+    {"varying_headers", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       read_names(reader, node, &out->varying_headers);
      }},
     {"masks", false,
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
@@ -139,6 +148,7 @@ std::string write_set(const CaseSet& of) {
   out.add("builds", std::move(builds));
   if (!of.redacted.empty()) out.add("redacted", text_nodes(of.redacted));
   out.add("match_headers", text_nodes(of.match_headers));
+  if (!of.varying_headers.empty()) out.add("varying_headers", text_nodes(of.varying_headers));
   constexpr size_t kMaskDepth = 8;
   if (!of.masks.empty())
     out.add(

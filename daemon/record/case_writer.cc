@@ -69,6 +69,18 @@ Result<std::unique_ptr<CaseWriter>> CaseWriter::make(const std::string& folder,
   return out;
 }
 
+Result<std::unique_ptr<CaseWriter>> CaseWriter::replace(const std::string& folder,
+                                                        cases::CaseSet set,
+                                                        cases::ProcessRecord process,
+                                                        std::vector<std::string> before) {
+  auto rules = cases::rules_of(set);
+  if (!rules) return rules.error();
+  std::unique_ptr<CaseWriter> out(new CaseWriter(folder, std::move(set), std::move(rules).value()));
+  out->process_ = std::move(process);
+  out->replaced_ = std::move(before);
+  return out;
+}
+
 Result<void> CaseWriter::make_folder(const std::string& path) const {
   std::error_code failed;
   fs::create_directories(path, failed);
@@ -78,19 +90,21 @@ Result<void> CaseWriter::make_folder(const std::string& path) const {
 
 Result<void> CaseWriter::add(cases::Case value) {
   const bool whole = value.partial.empty();
-  if (!whole) ++counts_.by_reason[value.partial];
-  ++(whole ? counts_.whole : counts_.partial);
+  if (!whole) counts_.by_reason[value.partial] += value.seen;
+  (whole ? counts_.whole : counts_.partial) += value.seen;
   const Hash128 content = content_of(value);
   if (const auto known = rows_.find(content); known != rows_.end()) {
-    ++known->second.seen;
-    if (whole) ++counts_.equal;
+    known->second.seen += value.seen;
+    last_name_ = known->second.name;
+    if (whole) counts_.equal += value.seen;
     return {};
   }
+  if (whole) counts_.equal += value.seen - 1;
   const std::string route = cases::route_of(value.request.method, value.request.target);
   const std::string folder =
       folder_ + "/" + (whole ? "" : std::string(kPartial) + "/") + cases::route_folder(route);
   if (auto made = make_folder(folder); !made) return made;
-  std::set<std::string>& names = names_[folder];
+  std::set<std::string>& names = names_in(folder);
   // A case that asks the same and is answered otherwise has a name of its own.
   const Hash128 asked = cases::hash_of_case(value, rules_);
   std::string name = cases::case_name(asked, {});
@@ -99,8 +113,45 @@ Result<void> CaseWriter::add(cases::Case value) {
   if (auto saved = cases::save_file(folder, file); !saved) return saved;
   fail_point("case");
   names.insert(name);
-  rows_.emplace(content, Row{content, folder, name});
+  last_name_ = name;
+  rows_.emplace(content, Row{content, folder, name, value.seen, value.seen});
+  written_.insert(folder + "/" + name + ".json");
+  for (const auto& [beside, bytes] : file.beside) written_.insert(folder + "/" + beside);
   if (whole) ++counts_.by_route[route];
+  return {};
+}
+
+// The partial cases that are there already keep their names.
+std::set<std::string>& CaseWriter::names_in(const std::string& folder) {
+  const auto [names, is_new] = names_.try_emplace(folder);
+  if (is_new && folder.starts_with(folder_ + "/" + kPartial)) {
+    std::error_code failed;
+    for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+      names->second.insert(at->path().stem().string());
+  }
+  return names->second;
+}
+
+// A file that was written anew stays. Of the others, what is beside them goes with them.
+Result<void> CaseWriter::remove_replaced() const {
+  std::error_code failed;
+  for (const std::string& path : replaced_) {
+    if (written_.contains(path)) continue;
+    const fs::path file(path);
+    const std::string beside = file.stem().string() + ".";
+    for (fs::directory_iterator at(file.parent_path(), failed), end; !failed && at != end;
+         at.increment(failed)) {
+      const std::string name = at->path().filename().string();
+      std::error_code ignored;
+      if (name.starts_with(beside) && name.ends_with(".bin") &&
+          !written_.contains(at->path().string()))
+        fs::remove(at->path(), ignored);
+    }
+    if (fs::remove(file, failed); failed)
+      return Error{"cannot remove " + path + ": " + failed.message()};
+    std::error_code ignored;
+    fs::remove(file.parent_path(), ignored);  // where nothing is left in it
+  }
   return {};
 }
 
@@ -171,7 +222,9 @@ Result<void> CaseWriter::finish() {
       return saved;
     row.written = row.seen;
   }
-  if (counts_.whole + counts_.partial == 0) {
+  if (!replaced_.empty()) {
+    if (auto removed = remove_replaced(); !removed) return removed;
+  } else if (counts_.whole + counts_.partial == 0) {
     // Nothing came: the folder is as free as it was.
     std::error_code ignored;
     for (const std::string_view name : {cases::kSetName, cases::kProcessName})
@@ -179,9 +232,9 @@ Result<void> CaseWriter::finish() {
     fs::remove(folder_, ignored);
     return {};
   }
-  set_.counts = {{"cases", counts_.whole - counts_.equal},
-                 {"seen", counts_.whole},
-                 {"partial", counts_.partial}};
+  set_.counts["cases"] = counts_.whole - counts_.equal;
+  set_.counts["seen"] = counts_.whole;
+  set_.counts["partial"] += counts_.partial;
   return write_set();
 }
 

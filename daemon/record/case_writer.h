@@ -27,8 +27,14 @@ class CaseWriter {
  public:
   // `set`: what is known at the beginning. Makes the folder.
   static Result<std::unique_ptr<CaseWriter>> make(const std::string& folder, cases::CaseSet set);
+  // In the place of what the folder has: the whole cases there that are not added again are gone behind finish(). `before`: their files.
+  static Result<std::unique_ptr<CaseWriter>> replace(const std::string& folder, cases::CaseSet set,
+                                                     cases::ProcessRecord process,
+                                                     std::vector<std::string> before);
 
   Result<void> add(cases::Case value);
+  // Of the file of the case that was added last.
+  const std::string& last_name() const { return last_name_; }
   Result<void> add_process(cases::Call call);
   Result<void> add_opening(const std::string& service, cases::Opening opening);
   void add_point(cases::Point point);
@@ -59,6 +65,8 @@ class CaseWriter {
         rules_(std::move(rules)),
         not_followed_(set_.not_followed.begin(), set_.not_followed.end()) {}
   Result<void> make_folder(const std::string& path) const;
+  std::set<std::string>& names_in(const std::string& folder);
+  Result<void> remove_replaced() const;
 
   const std::string folder_;
   cases::CaseSet set_;
@@ -69,6 +77,9 @@ class CaseWriter {
   bool process_changed_ = true;
   std::map<Hash128, Row> rows_;                         // by content
   std::map<std::string, std::set<std::string>> names_;  // by folder
+  std::vector<std::string> replaced_;                   // files
+  std::set<std::string> written_;                       // files
+  std::string last_name_;
   std::map<std::string, Hash128>
       last_of_process_;  // what a call of the process got last, by what it asks
   std::map<std::string, std::set<std::string>> opened_;  // by service

@@ -187,10 +187,11 @@ void Redactor::redact(cases::Opening* of) {
   replace_in(&of->reply, all);
 }
 
-void Redactor::restore(cases::Case* of) const {
+void Redactor::restore(cases::Case* of, const std::set<std::string>& but) const {
   Redactor back("");
   back.mode_ = Mode::kRestores;
   back.made_ = made_;
+  for (const std::string& token : but) back.made_.erase(token);
   back.redact(of);
 }
 

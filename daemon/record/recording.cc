@@ -111,6 +111,8 @@ void Recording::finish() {
   summary_.process_calls = writer_->process().calls.size();
   for (const auto& [service, openings] : writer_->process().openings)
     summary_.openings += openings.size();
+  hub_.reset();
+  options_.turn_over = [] {};
 }
 
 void Recording::write(Assembled taken) {
@@ -130,6 +132,10 @@ Result<void> Recording::try_to_write(Assembled taken) {
     writer_->add_not_followed(text);
     summary_.not_followed.push_back(text);
   }
+  const auto dropped = std::remove_if(taken.cases.begin(), taken.cases.end(),
+                                      [&](const auto&) { return !is_taken(); });
+  summary_.not_taken += static_cast<uint64_t>(taken.cases.end() - dropped);
+  taken.cases.erase(dropped, taken.cases.end());
   for (RecordedCase& each : taken.cases) {
     redactor_.redact(&each.value);
     for (size_t i = 0; i < each.value.calls.size(); ++i) {
@@ -154,6 +160,14 @@ Result<void> Recording::try_to_write(Assembled taken) {
     if (auto added = writer_->add(std::move(each.value)); !added) return added;
   }
   return {};
+}
+
+// One of each lot, by chance, since requests may come in a rhythm.
+bool Recording::is_taken() {
+  if (place_ == 0) chosen_ = random_number() % options_.sample;
+  const bool out = place_ == chosen_;
+  place_ = (place_ + 1) % options_.sample;
+  return out;
 }
 
 std::string Recording::site_of(cases::Kind kind, std::vector<std::string> stack) {

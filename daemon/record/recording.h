@@ -26,6 +26,7 @@ class Recording {
     std::string folder;  // absolute
     cases::CaseSet set;  // of what is known before
     uint32_t startup_execution = 0;
+    uint32_t sample = 1;  // one request in so many becomes a case
     std::function<std::string(uint16_t)> port_name = {};
     // Both are called from the recording's thread.
     std::function<void(const std::string&)> warn;
@@ -36,18 +37,21 @@ class Recording {
   ~Recording();
   Recording(const Recording&) = delete;
 
-  // Writes what is left. What is under way is partial.
+  // Writes what is left, and lets go of the hub. What is under way is partial.
   void finish();
 
   // --- after finish()
   struct Summary {
     CaseWriter::Counts counts;
     size_t process_calls = 0, openings = 0;
+    uint64_t not_taken = 0;  // requests, by the sample
     uint64_t partial_process_calls = 0, calls_without_case = 0, lost = 0, untold_requests = 0;
     std::vector<std::string> not_followed;
     std::string problem;  // why the recording has ended early; "": it has not
   };
   const Summary& summary() const { return summary_; }
+  // What stands for the secrets of this recording.
+  const Redactor& redactor() const { return redactor_; }
 
  private:
   Recording(std::shared_ptr<AgentHub> hub, Options options, std::unique_ptr<CaseWriter> writer);
@@ -55,16 +59,18 @@ class Recording {
   void turn();
   void write(Assembled taken);
   Result<void> try_to_write(Assembled taken);
+  bool is_taken();
   std::string site_of(cases::Kind kind, std::vector<std::string> stack);
 
-  const std::shared_ptr<AgentHub> hub_;
-  const Options options_;
+  std::shared_ptr<AgentHub> hub_;  // null: it has ended
+  Options options_;
   const std::shared_ptr<Assembler> assembler_;
   const std::unique_ptr<CaseWriter> writer_;
   Redactor redactor_;
   Symbolizer symbolizer_;
   Summary summary_;
-  uint64_t rpcs_ = 0;  // since the last turn_over()
+  uint64_t rpcs_ = 0;                // since the last turn_over()
+  uint32_t place_ = 0, chosen_ = 0;  // in the running lot of `sample` requests
 
   std::mutex mutex_;  // guards `ending_`
   std::condition_variable ending_changed_;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,8 +41,8 @@ class Redactor {
 
   // The secrets that were found so far (the last thousand of them), by their tokens. They are in memory only, and nothing of them is written.
   const std::map<std::string, std::string, std::less<>>& secrets() const { return made_; }
-  // Puts the secrets back in the place of the tokens that this redactor has made, in all texts of the case.
-  void restore(cases::Case* of) const;
+  // Puts the secrets back in the place of the tokens that this redactor has made, but for those in `but`, in all texts of the case.
+  void restore(cases::Case* of, const std::set<std::string>& but = {}) const;
   // Which of its tokens stand where, in words for a person: "the header authorization of the request", "/json/token of the answer to
   // call 2". In the order of the file; a token has a row for each place.
   std::vector<std::pair<std::string, std::string>> places(const cases::Case& of) const;

@@ -127,6 +127,15 @@ std::vector<std::string> CaseAnswers::process_misses() const {
   return matcher_.process_misses();
 }
 
+std::vector<Hash128> CaseAnswers::missed() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Hash128> out;
+  for (const auto& each : matcher_.arrivals()) {
+    if (each.missed() && !each.of_process) out.push_back(each.keys.input);
+  }
+  return out;
+}
+
 cases::CallInput CaseAnswers::arrived(size_t arrival) const {
   const std::lock_guard lock(mutex_);
   return arrivals_[arrival];

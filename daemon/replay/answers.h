@@ -39,6 +39,8 @@ class CaseAnswers final : public stubs::Answerer {
                      std::vector<std::string> doubts);
   // Calls of the process (start-up, loops) that nothing recorded answers, in the life of this process.
   std::vector<std::string> process_misses() const;
+  // By what the calls of the case that ran last, and which had no answer, are compared (cases::Keys::input).
+  std::vector<Hash128> missed() const;
   // What an arrival of the case that ran last brings (cases::Difference::arrival), with its secrets.
   cases::CallInput arrived(size_t arrival) const;
 

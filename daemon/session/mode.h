@@ -60,7 +60,9 @@ class Mode {
   // Called when every test was explored: are they to be explored once more, with what is known now? explore() is called
   // again for each then.
   virtual bool begins_another_round() { return false; }
-  // Called in its place where the session was stopped.
+  // Called when the application has ended: does another one follow, which the mode puts into the request? The verb stays.
+  virtual bool begins_another_act(SessionRequest*) { return false; }
+  // Called in the place of begins_another_round() where the session was stopped.
   virtual void stopped() {}
   // True: explore() is called also when the time of --max-time is over (SessionContext::deadline has passed then).
   virtual bool keeps_deadline() const { return false; }

@@ -95,6 +95,7 @@ void Session::watch_client() {
   }
   if (pidfd >= 0) close(pidfd);
   if (!gone) return;
+  client_gone_ = true;
   stop();
   if (context_.on_client_gone) context_.on_client_gone();
 }
@@ -212,12 +213,31 @@ void Session::run() {
 Result<void> Session::work(SessionReport* report) {
   began_ = Clock::now();
   for (const std::string& remark : request_.remarks) warn(remark);
-  const Config& config = request_.config;
   for (const char* folder : {"logs", "counterexamples", "sessions"}) {
     if (auto made = make_private_folder(context_.root + "/" + folder); !made) return made;
   }
   loader_.emplace(
       attach::Loader::Options{context_.preload, context_.root + "/logs/filibuster-bpf.log"});
+  Result<void> result = act(report);
+  while (result.ok() && may_go_on() && mode_->begins_another_act(&request_)) {
+    if (stopped_) {
+      eventfd_t ignored;
+      eventfd_read(wake_fd_, &ignored);
+      stopped_ = false;
+    }
+    result = act(report);
+  }
+  if (!result.ok() && stopped_) return {};  // stopped while the services were starting
+  return result;
+}
+
+// The end of what was followed is not the end of the session.
+bool Session::may_go_on() const {
+  return !client_gone_ && (!stopped_ || request_.watches);
+}
+
+Result<void> Session::act(SessionReport* report) {
+  const Config& config = request_.config;
   const Lane::Options options{config,         context_.root,     context_.api_url,
                               context_.token, context_.api_port, context_.preload,
                               wake_fd_,       request_.ports,    mode_->meaning_of_moved_port(),
@@ -261,7 +281,6 @@ Result<void> Session::work(SessionReport* report) {
   }
   lane->stop_services();
   collect(collector->get(), *report, result.ok());
-  if (!result.ok() && stopped_) return {};  // stopped while the services were starting
   return result;
 }
 
@@ -362,7 +381,7 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
   Result<void> explored = explorations->run(lane, &tests);
   const std::vector<std::string> notes = attached_notes(report->attached);
   for (TestReport& test : tests) test.notes.insert(test.notes.begin(), notes.begin(), notes.end());
-  report->tests = std::move(tests);
+  std::move(tests.begin(), tests.end(), std::back_inserter(report->tests));
   resumed_ = explorations->resumed();
   return explored;
 }

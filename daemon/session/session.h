@@ -63,6 +63,9 @@ class Session {
   const VerbNeeds& needs() const;
   void run();
   Result<void> work(SessionReport* report);
+  // The application from its start to its end, and what is done with it.
+  Result<void> act(SessionReport* report);
+  bool may_go_on() const;
   void note_attached(const std::vector<attach::FoundService>& attached, SessionReport* report);
   uint32_t wanted_lanes();
   std::unique_ptr<LaneSet> make_further_lanes(const Lane::Options& options, uint32_t lanes);
@@ -99,6 +102,7 @@ class Session {
   int wake_fd_ = -1;  // eventfd, readable when the session is to stop
   int done_fd_ = -1;  // eventfd, readable when the watcher may end
   std::atomic<bool> stopped_{false};
+  std::atomic<bool> client_gone_{false};
   EventLog events_;
   LivePage live_page_;
   Underway underway_;

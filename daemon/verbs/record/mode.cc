@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/record/recording.h"
+#include "daemon/replay/alone.h"
 #include "daemon/report/json.h"
 #include "daemon/report/text.h"
 #include "daemon/report/words.h"
+#include "daemon/verbs/record/admission_act.h"
 #include "daemon/verbs/record/request.h"
 
 namespace filibuster {
@@ -48,7 +50,11 @@ class RecordMode final : public Mode {
  public:
   explicit RecordMode(const SessionRequest& request) : request_(request) {}
 
+  std::optional<LanePorts::Keep> keeps_ports() const override {
+    return admission_ ? std::nullopt : Mode::keeps_ports();
+  }
   Result<void> before_services(Lane* lane) override;
+  bool begins_another_act(SessionRequest* request) override;
   Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override;
   void stopped() override { finish(); }
 
@@ -56,7 +62,8 @@ class RecordMode final : public Mode {
     // Where the services did not start, nobody has ended it yet.
     finish();
     Outcome out;
-    out.no_conclusion = !recording_ || seen().counts.whole == 0 || !seen().problem.empty();
+    out.no_conclusion = !recording_ || seen().counts.whole == 0 || !seen().problem.empty() ||
+                        (admission_ && (!admission_->is_done() || admission_->size() == 0));
     return out;
   }
   Document document(const SessionReport& report) override { return {"", to_json(report), {}}; }
@@ -72,7 +79,8 @@ class RecordMode final : public Mode {
   const SessionRequest& request_;
   const std::shared_ptr<Ear> ear_ = std::make_shared<Ear>();
   std::unique_ptr<record::Recording> recording_;
-  bool starts_ = false;  // the execution of the start runs
+  std::unique_ptr<AdmissionAct> admission_;  // null: what is recorded runs, or nothing is replayed
+  bool starts_ = false;                      // the execution of the start runs
   size_t explored_ = 0;
 };
 
@@ -91,7 +99,22 @@ std::function<std::string(uint16_t)> port_names(const ServiceConfig& service,
   };
 }
 
+bool RecordMode::begins_another_act(SessionRequest* request) {
+  if (admission_ || !own().admits || !recording_) return false;
+  finish();
+  if (seen().counts.whole == 0 || !seen().problem.empty()) return false;
+  admission_ =
+      std::make_unique<AdmissionAct>(own().folder, own().most_cases, recording_->redactor());
+  if (!admission_->load()) return false;
+  replay::leave_alone(own().service, &request->config);
+  request->tests = request->config.tests;
+  request->only.clear();
+  request->watches = false;
+  return true;
+}
+
 Result<void> RecordMode::before_services(Lane* lane) {
+  if (admission_) return admission_->before_services(lane);
   const Config& config = request_.config;
   const auto service =
       std::find_if(config.services.begin(), config.services.end(),
@@ -109,6 +132,7 @@ Result<void> RecordMode::before_services(Lane* lane) {
     if (each.ignored) options.set.not_followed.push_back("to " + each.name + ": not interposed");
   }
   options.startup_execution = kStartup;
+  options.sample = own().sample;
   options.port_name = port_names(*service, lane->place().ports);
   options.turn_over = [ear = ear_, hub = lane->shared_hub()] { ear->turn_over(hub.get()); };
   options.warn = [ear = ear_](const std::string& text) { ear->warn(text); };
@@ -123,6 +147,12 @@ Exploration RecordMode::explore(SessionContext* session, Lane* lane, const TestC
   Exploration out;
   out.report.test = test.name;
   out.report.finished = true;
+  if (admission_) {
+    if (auto done = admission_->run(session, lane, test); !done) out.error = done.error();
+    out.report.counts.executed = 1;
+    out.stopped = !out.error && !admission_->is_done();
+    return out;
+  }
   if (starts_) lane->hub().end_execution();
   starts_ = false;
   session->counters.next_execution =
@@ -204,6 +234,8 @@ std::string RecordMode::summary(const SessionReport& report, const SessionEnd&) 
   out += "\n";
   for (const auto& [route, number] : all.counts.by_route)
     out += "  " + route + ": " + std::to_string(number) + "\n";
+  if (all.not_taken > 0)
+    out += count_text(all.not_taken, "request was", "requests were") + " left out (--sample)\n";
   if (all.counts.partial > 0) {
     out += count_text(all.counts.partial, "case is", "cases are") +
            " not whole, and stand under partial/:\n";
@@ -232,6 +264,7 @@ std::string RecordMode::summary(const SessionReport& report, const SessionEnd&) 
     for (const std::string& note : test.notes) out += note + "\n";
   }
   if (!all.problem.empty()) out += "the recording ended early: " + all.problem + "\n";
+  if (admission_) out += admission_->summary();
   return out;
 }
 

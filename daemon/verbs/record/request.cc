@@ -54,6 +54,11 @@ class RecordVerb final : public Verb {
         draft->fail("--for " + text + ": expected a time such as 30s or 5m");
       }
     }
+    own->admits = options.value("admission", true);
+    own->most_cases = options.value("max_cases", own->most_cases);
+    own->sample = options.value("sample", own->sample);
+    if (own->sample == 0) draft->fail("--sample 0: expected 1 or more");
+    if (own->most_cases == 0) draft->fail("--max-cases 0: expected 1 or more");
     draft->request.watches = json.value("follow", false);
     draft->request.own = std::move(own);
   }

@@ -15,6 +15,9 @@ struct RecordRequest final : VerbRequest {
   std::string service;                    // whose requests become cases
   std::string folder;                     // absolute
   std::chrono::milliseconds duration{0};  // 0: until the traffic ends
+  bool admits = true;                     // only cases that replay are kept
+  size_t most_cases = 1000;               // that are replayed and kept
+  uint32_t sample = 1;                    // one request in so many becomes a case
 };
 
 const Verb& record_verb();

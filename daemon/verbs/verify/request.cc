@@ -3,40 +3,11 @@
 #include <algorithm>
 
 #include "core/text/nearest.h"
+#include "daemon/cases/route.h"
+#include "daemon/replay/alone.h"
 
 namespace filibuster {
 namespace {
-
-constexpr char kTestName[] = "cases";
-
-std::string name_of(const cases::Case& of) {
-  const size_t slash = of.file.rfind('/') + 1;
-  return of.file.substr(slash, of.file.rfind('.') - slash);
-}
-
-// Only the service itself has a process. All that it calls is answered from the cases.
-void take_away_others(const std::string& service, Config* config) {
-  for (ServiceConfig& each : config->services) {
-    if (each.name == service) continue;
-    ServiceConfig alone;
-    alone.name = each.name;
-    alone.ports = each.ports;
-    alone.hosts = each.hosts;
-    alone.protocol = each.protocol;
-    alone.tls = each.tls;
-    alone.is_virtual = true;
-    alone.ready.kind = ReadyCheck::Kind::kNone;
-    each = std::move(alone);
-  }
-  TestConfig test;
-  test.name = kTestName;
-  test.command.argv = {"/bin/true"};
-  config->tests = {std::move(test)};
-  config->hooks = {};
-  config->faults.clear();
-  config->default_faults = false;
-  config->baseline.clear();
-}
 
 class VerifyVerb final : public Verb {
  public:
@@ -49,7 +20,7 @@ class VerifyVerb final : public Verb {
     own->updates = options.value("update", false);
     own->only = options.value("only", std::vector<std::string>());
     std::vector<std::string> names;
-    for (const cases::Case& each : own->set.cases) names.push_back(name_of(each));
+    for (const cases::Case& each : own->set.cases) names.push_back(cases::name_in_path(each.file));
     const std::vector<std::string_view> known(names.begin(), names.end());
     for (const std::string& name : own->only) {
       if (std::find(names.begin(), names.end(), name) != names.end()) continue;
@@ -76,7 +47,7 @@ class VerifyVerb final : public Verb {
       return;
     }
     draft->tests.clear();
-    take_away_others(service, &config);
+    replay::leave_alone(service, &config);
   }
 
   std::unique_ptr<Mode> make(const SessionRequest& request) const override {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "daemon/explore/test_run.h"
-#include "daemon/replay/answers.h"
+#include "daemon/replay/case_player.h"
 #include "daemon/verbs/verify/request.h"
 #include "daemon/verbs/verify/results.h"
 
@@ -23,25 +23,23 @@ class VerifyTester {
  private:
   Result<VerifiedCase> replay(const cases::Case& of);
   Result<void> bring_into_state(const cases::Case& of);
-  Result<void> restart();
   Result<void> replay_again(const cases::Case& of);
   Result<void> save(cases::Case accepted, VerifiedCase* row);
   // Accepts what differs, and writes it once the case passes with it.
   Result<void> update(const cases::Case& of, VerifiedCase* row);
-  std::vector<std::string> calls_elsewhere(const ExecutionRecord& record) const;
-  uint16_t port_of(const cases::Request& request) const;
 
   SessionContext& session_;
   Lane& lane_;
   const TestConfig& test_;
   const VerifyRequest& request_;
   replay::CaseAnswers& answers_;
-  std::unique_ptr<ExecutionRunner> runner_;
+  std::unique_ptr<replay::CasePlayer> player_;
   cases::Answer answer_;  // of the service, in the last replay
   std::vector<const cases::Case*>
       played_;  // since the service started, but for what came behind a difference
   std::deque<cases::Case> accepted_;  // of these, those that were accepted
   bool stopped_ = false;
+  bool in_order_ = false;  // all that the set has was replayed before, and passed
 };
 
 }  // namespace filibuster

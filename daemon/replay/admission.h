@@ -1,0 +1,94 @@
+// Which of the recorded cases are kept: those that replay on the version that has recorded them, on a process that was started for them, in
+// the order in which they were recorded. What varies from replay to replay is masked, calls whose order varies wait for one another no
+// more, and cases that are equal then are one.
+//
+//   Admission admission(&set, &stage);
+//   auto kept = admission.run();      // set: the cases that are kept, with its masks
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "daemon/cases/noise.h"
+#include "daemon/replay/case_player.h"
+#include "daemon/replay/case_set.h"
+
+namespace filibuster::replay {
+
+// Where cases are replayed.
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  // A process of the service that has done nothing. The first one is there without it.
+  virtual Result<void> restart() = 0;
+  virtual Result<Played> play(const cases::Case& of) = 0;
+  // Before the `pass`-th time (from 0) that all cases are replayed.
+  virtual void begin_pass(size_t pass) = 0;
+  // What the service asked by itself that is not recorded, in the life of its process.
+  virtual std::vector<std::string> process_misses() const = 0;
+  // The case as the service got it, with its secrets, but for those that are in `kept`.
+  virtual cases::Case with_secrets(const cases::Case& of,
+                                   const std::set<std::string>& kept) const = 0;
+  struct Secret {
+    std::string token, place;  // "the header authorization of the request"
+  };
+  virtual std::vector<Secret> secrets(const cases::Case& of) const = 0;
+};
+
+struct RefusedCase {
+  cases::Case value;
+  std::string why;
+};
+
+struct Admitted {
+  std::vector<RefusedCase> refused;
+  size_t equal = 0;                // cases that were equal to another one under the masks
+  size_t unordered = 0;            // calls that wait for another one no more
+  std::vector<std::string> masks;  // in words
+  size_t units = 0;                // cases that need what earlier ones left in memory
+  size_t grown = 0;                // of the refused ones, those that need too much of it
+  size_t unknown = 0;              // cases that may need it
+  size_t passes = 0, replays = 0;
+  std::vector<std::string> notes;
+  bool stopped = false;  // before anything could be said
+};
+
+class Admission {
+ public:
+  // Both outlive it.
+  Admission(LoadedSet* set, Stage* stage) : set_(*set), stage_(*stage), noise_(&set->set) {}
+  // Error: the service cannot be started alone, or the environment is broken.
+  Result<Admitted> run();
+
+ private:
+  // How each case ended, by its place.
+  struct Pass {
+    std::vector<cases::Verdict> verdicts;
+    bool stopped = false;
+  };
+  Result<Pass> pass();
+  Result<bool> learn(const Pass& seen);
+  size_t least_passes() const;
+  bool forget_order(const cases::Case& of, size_t before, size_t call);
+  void unite();
+  Result<void> count();
+  Result<void> find_units();
+  Result<std::string> reason(const cases::Case& of, const cases::Verdict& verdict);
+  Result<std::string> broken_by_secrets(const cases::Case& of);
+
+  LoadedSet& set_;
+  Stage& stage_;
+  cases::Noise noise_;
+  Admitted out_;
+  bool is_fresh_ = true;
+};
+
+// The cases of a set that is bounded: each route, with each sequence of calls and each status, has one, and the newest ones fill it up.
+// Returns how many were left out.
+size_t bound(size_t most, LoadedSet* set);
+
+}  // namespace filibuster::replay

@@ -1,0 +1,94 @@
+#include "daemon/replay/case_player.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "daemon/base/descriptors.h"
+#include "daemon/replay/entry_client.h"
+
+namespace filibuster::replay {
+namespace {
+
+constexpr std::chrono::milliseconds kEntryLimit{30'000};
+constexpr std::chrono::milliseconds kLateCalls{300};  // longer than a recording waits for them
+constexpr int kLogLines = 20;
+
+}  // namespace
+
+Result<std::unique_ptr<CasePlayer>> CasePlayer::make(const Config& config, const TestConfig& test,
+                                                     const std::string& service, Lane* lane,
+                                                     CaseAnswers* answers,
+                                                     std::atomic<uint32_t>* executions) {
+  auto runner = ExecutionRunner::create(config, test, lane->place(), &lane->hub(),
+                                        &lane->services(), &lane->owned());
+  if (!runner) return runner.error();
+  return std::unique_ptr<CasePlayer>(
+      new CasePlayer(config, service, lane, answers, executions, std::move(runner).value()));
+}
+
+// What went elsewhere was not answered from the case, and may have had any effect: nothing is proven then.
+std::vector<std::string> CasePlayer::calls_elsewhere(const ExecutionRecord& record) const {
+  const auto& services = config_.services;
+  std::vector<std::string> out;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if ((rpc.flags & kRpcEntry) != 0 || rpc.caller != service_) continue;
+    const bool is_known = std::any_of(services.begin(), services.end(),
+                                      [&](const auto& each) { return each.name == rpc.service; });
+    if (!is_known)
+      out.push_back("the service called " + rpc.method + " " + rpc.target + " of " + rpc.peer +
+                    ", which is no service of the configuration, and was not answered for");
+  }
+  for (const NotInterposedRecord& each : record.not_interposed) {
+    if (!each.outgoing || each.service != service_ ||
+        each.reason == reason_name(NotInterposedReason::kUdp))
+      continue;
+    out.push_back("what the service sent to " + each.peer + " is not known: " + each.reason);
+  }
+  return out;
+}
+
+uint16_t CasePlayer::port_of(const cases::Request& request) const {
+  const auto& services = config_.services;
+  const auto service = std::find_if(services.begin(), services.end(),
+                                    [&](const auto& each) { return each.name == service_; });
+  std::string name = request.port;
+  if (name.empty() && service->ports.contains(service->name)) name = service->name;
+  if (name.empty() && !service->ports.empty()) name = service->ports.begin()->first;
+  const auto found = lane_.place().ports.find(name);
+  return found == lane_.place().ports.end() ? uint16_t{0} : found->second;
+}
+
+Result<void> CasePlayer::restart() {
+  lane_.stop_services();
+  answers_.start();
+  return lane_.start_services();
+}
+
+Result<Played> CasePlayer::play(const cases::Case& of) {
+  Played out;
+  cases::EntryEnd end;
+  const auto began = std::chrono::steady_clock::now();
+  auto executed = runner_.run_body(++executions_, {}, [&](ExecutionResult* result) -> Result<void> {
+    answers_.begin(of);
+    end = send_entry(of.request, port_of(of.request), kEntryLimit, lane_.place().wake_fd);
+    answers_.wait_for_calls(kLateCalls);
+    result->exit = ExitStatus{};
+    result->stopped = is_readable(lane_.place().wake_fd);
+    return {};
+  });
+  if (!executed) return executed.error();
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  out.stopped = executed->stopped;
+  std::vector<std::string> doubts = calls_elsewhere(executed->record);
+  for (const ServiceEnd& ended : executed->ended)
+    doubts.push_back("service '" + ended.name + "' " + ended.how());
+  out.verdict = answers_.end(of, end, std::move(doubts));
+  if (out.verdict.judged != cases::Judged::kPassed && !out.stopped)
+    out.output = last_lines(lane_.place().log_path(service_), kLogLines);
+  out.missed = answers_.missed();
+  out.answer = std::move(end.answer);
+  return out;
+}
+
+}  // namespace filibuster::replay

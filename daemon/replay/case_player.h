@@ -1,0 +1,60 @@
+// Replays single cases against the service that runs: sends the request, waits for what it causes, and compares.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/cases/difference.h"
+#include "daemon/cases/model.h"
+#include "daemon/lane/execution_runner.h"
+#include "daemon/lane/lane.h"
+#include "daemon/replay/answers.h"
+
+namespace filibuster::replay {
+
+struct Played {
+  cases::Verdict verdict;
+  cases::Answer answer;         // of the service
+  std::vector<Hash128> missed;  // keys (identity.h) of what the calls without an answer brought
+  double seconds = 0;
+  bool stopped = false;  // the session was asked to end: no conclusion
+  std::string output;    // the last lines of the service, where the case did not pass
+};
+
+class CasePlayer {
+ public:
+  // Whatever is given outlives the player. `service` is the one that has a process. `executions`: the number of the last one.
+  static Result<std::unique_ptr<CasePlayer>> make(const Config& config, const TestConfig& test,
+                                                  const std::string& service, Lane* lane,
+                                                  CaseAnswers* answers,
+                                                  std::atomic<uint32_t>* executions);
+
+  // Error: the environment is broken.
+  Result<Played> play(const cases::Case& of);
+  // The service on a process of its own, which has done nothing yet.
+  Result<void> restart();
+
+ private:
+  CasePlayer(const Config& config, std::string service, Lane* lane, CaseAnswers* answers,
+             std::atomic<uint32_t>* executions, ExecutionRunner runner)
+      : config_(config),
+        service_(std::move(service)),
+        lane_(*lane),
+        answers_(*answers),
+        executions_(*executions),
+        runner_(std::move(runner)) {}
+  std::vector<std::string> calls_elsewhere(const ExecutionRecord& record) const;
+  uint16_t port_of(const cases::Request& request) const;
+
+  const Config& config_;
+  const std::string service_;
+  Lane& lane_;
+  CaseAnswers& answers_;
+  std::atomic<uint32_t>& executions_;
+  ExecutionRunner runner_;
+};
+
+}  // namespace filibuster::replay

@@ -1,0 +1,154 @@
+#include "daemon/verbs/record/admission_act.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "daemon/cases/route.h"
+#include "daemon/record/case_writer.h"
+#include "daemon/replay/places.h"
+
+namespace filibuster {
+namespace {
+
+// Times that are told in seconds are others behind it.
+constexpr std::chrono::milliseconds kBetweenPasses{1100};
+constexpr size_t kMostShown = 20;
+
+std::string counted(size_t number, const std::string& one, const std::string& many) {
+  return std::to_string(number) + " " + (number == 1 ? one : many);
+}
+
+}  // namespace
+
+bool AdmissionAct::load() {
+  std::vector<ConfigError> errors;
+  set_ = replay::load_cases(folder_, &errors);
+  if (!errors.empty()) {
+    problem_ = errors.front().file + ": " + errors.front().message;
+    return false;
+  }
+  for (const cases::Case& each : set_.cases) files_.push_back(each.file);
+  left_out_ = replay::bound(most_, &set_);
+  return !set_.cases.empty();
+}
+
+Result<void> AdmissionAct::before_services(Lane* lane) {
+  auto places = std::make_shared<replay::Places>();
+  Recordings& recordings = lane->hub().recordings();
+  answers_ = std::make_shared<replay::CaseAnswers>(set_, &recordings, places);
+  lane->services().answer_by(answers_);
+  return recordings.start(std::move(places), Recordings::What::kPlaces);
+}
+
+void AdmissionAct::begin_pass(size_t pass) {
+  const auto now = std::chrono::steady_clock::now();
+  if (pass == 0) first_pass_ = now;
+  if (pass != 1) return;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(first_pass_ + kBetweenPasses - now);
+  pollfd woken{wake_fd_, POLLIN, 0};
+  if (left.count() > 0) poll(&woken, 1, static_cast<int>(left.count()));
+}
+
+cases::Case AdmissionAct::with_secrets(const cases::Case& of,
+                                       const std::set<std::string>& kept) const {
+  cases::Case out = of;
+  redactor_.restore(&out, kept);
+  return out;
+}
+
+std::vector<replay::Stage::Secret> AdmissionAct::secrets(const cases::Case& of) const {
+  std::vector<Secret> out;
+  for (auto& [token, place] : redactor_.places(of)) out.push_back({token, place});
+  return out;
+}
+
+Result<void> AdmissionAct::run(SessionContext* session, Lane* lane, const TestConfig& test) {
+  session->sink({{"type", "session"},
+                 {"test", test.name},
+                 {"resumed", false},
+                 {"watching", false},
+                 {"recording", service()},
+                 {"replaying", size()}});
+  wake_fd_ = lane->place().wake_fd;
+  auto player = replay::CasePlayer::make(session->config, test, service(), lane, answers_.get(),
+                                         &session->counters.next_execution);
+  if (!player) return player.error();
+  player_ = std::move(player).value();
+  lane->hub().set_hang_limit(hang_limit_of(session->config.bounds, 0));
+  auto admitted = replay::Admission(&set_, this).run();
+  lane->hub().recordings().stop();
+  if (!admitted) return admitted.error();
+  admitted_ = std::move(admitted).value();
+  if (admitted_.stopped) return {};
+  if (auto saved = save(&admitted_); !saved) return saved;
+  done_ = true;
+  return {};
+}
+
+Result<void> AdmissionAct::save(replay::Admitted* admitted) {
+  set_.set.counts["admitted"] = set_.cases.size();
+  auto writer = record::CaseWriter::replace(folder_, set_.set, set_.process, files_);
+  if (!writer) return writer.error();
+  std::map<std::string, std::string> names;  // new ones, by those that the files had
+  for (cases::Case& each : set_.cases) {
+    const std::string before = cases::name_in_path(each.file);
+    for (std::string& name : each.start) name = names[name];
+    if (auto added = writer.value()->add(each); !added) return added;
+    names[before] = writer.value()->last_name();
+  }
+  for (replay::RefusedCase& each : admitted->refused) {
+    each.value.partial = each.why;
+    if (auto added = writer.value()->add(each.value); !added) return added;
+  }
+  return writer.value()->finish();
+}
+
+std::string AdmissionAct::summary() const {
+  if (!problem_.empty()) return "the cases cannot be replayed: " + problem_ + "\n";
+  if (!done_)
+    return "which cases replay is not known, since that was not shown to its end: all are kept\n";
+  std::string out = "kept " + counted(set_.cases.size(), "case", "cases") + ", which replay (" +
+                    counted(admitted_.replays, "replay", "replays") + ")";
+  if (admitted_.equal > 0)
+    out +=
+        "; " +
+        counted(admitted_.equal, "more is equal to one of them", "more are equal to one of them") +
+        " but for what varies";
+  if (left_out_ > 0)
+    out += "; " + std::to_string(left_out_) + " more say nothing new (--max-cases)";
+  out += "\n";
+  if (admitted_.units > 0)
+    out += counted(admitted_.units, "case needs", "cases need") +
+           " what earlier ones left in the memory of the service: 'start' names these\n";
+  if (admitted_.unknown > 0)
+    out += std::to_string(admitted_.unknown) +
+           " more may need it, which was not searched any more: replay them with all others\n";
+  if (admitted_.unordered > 0)
+    out += counted(admitted_.unordered, "call waits for another one no more",
+                   "calls wait for another one no more") +
+           ": their order varies\n";
+  if (!admitted_.masks.empty()) out += "what varies is not compared:\n";
+  for (size_t i = 0; i < admitted_.masks.size() && i < kMostShown; ++i)
+    out += "  " + admitted_.masks[i] + "\n";
+  if (admitted_.masks.size() > kMostShown)
+    out += "  and " + std::to_string(admitted_.masks.size() - kMostShown) + " more (set.json)\n";
+  std::map<std::string, size_t> refused;
+  for (const replay::RefusedCase& each : admitted_.refused) ++refused[each.why];
+  if (!refused.empty())
+    out += counted(admitted_.refused.size(), "case is not kept, and stands under partial/:",
+                   "cases are not kept, and stand under partial/:") +
+           "\n";
+  size_t shown = 0;
+  for (const auto& [why, number] : refused) {
+    if (++shown > kMostShown) break;
+    out += "  " + std::to_string(number) + ": " + why + "\n";
+  }
+  for (const std::string& note : admitted_.notes) out += note + "\n";
+  return out;
+}
+
+}  // namespace filibuster
