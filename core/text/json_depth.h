@@ -11,7 +11,7 @@ namespace filibuster {
 inline constexpr size_t kMaxJsonDepth = 100;
 
 // The text need not be valid: the parser finds that out.
-inline bool is_nested_too_deep(std::string_view json) {
+inline bool is_nested_too_deep(std::string_view json, size_t most = kMaxJsonDepth) {
   size_t depth = 0;
   bool in_text = false;
   for (size_t i = 0; i < json.size(); ++i) {
@@ -22,7 +22,7 @@ inline bool is_nested_too_deep(std::string_view json) {
     } else if (c == '"') {
       in_text = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > kMaxJsonDepth) return true;
+      if (++depth > most) return true;
     } else if ((c == ']' || c == '}') && depth > 0) {
       --depth;
     }

@@ -3,6 +3,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/text/json_depth.h"
+
 namespace filibuster::wire {
 namespace {
 
@@ -13,25 +15,6 @@ constexpr std::string_view kWithLine = "-line";
 
 bool is_json_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-bool nests_deeper(std::string_view json, size_t most) {
-  size_t depth = 0;
-  bool in_text = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (in_text) {
-      if (c == '\\') ++i;
-      if (c == '"') in_text = false;
-    } else if (c == '"') {
-      in_text = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > most) return true;
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
 }
 
 // Cuts a valid JSON text into tokens.
@@ -128,7 +111,7 @@ JsonNode& JsonNode::add(JsonNode value) {
 std::optional<JsonNode> parse_json_node(std::string_view text, size_t most_depth) {
   // The library takes a zero byte for the end, and a byte order mark for nothing.
   if (text.find('\0') != std::string_view::npos || text.starts_with("\xEF\xBB\xBF") ||
-      nests_deeper(text, most_depth) || !nlohmann::json::accept(text))
+      is_nested_too_deep(text, most_depth) || !nlohmann::json::accept(text))
     return std::nullopt;
   Tokens tokens(text, 0);
   return read_node(&tokens);
