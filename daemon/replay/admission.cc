@@ -137,9 +137,18 @@ bool Admission::forget_order(const Case& of, size_t before, size_t call) {
     if (route(each) != here) continue;
     for (cases::Call& one : each.calls) {
       const Hash128 later = point(one);
-      gone += std::erase_if(one.after, [&](size_t earlier) {
-        return std::set<Hash128>{point(each.calls[earlier]), later} == pair;
-      });
+      std::set<size_t> after;
+      for (const size_t earlier : one.after) {
+        if (std::set<Hash128>{point(each.calls[earlier]), later} != pair) {
+          after.insert(earlier);
+          continue;
+        }
+        ++gone;
+        // It still waits for what that one waited for.
+        const std::vector<size_t>& before_it = each.calls[earlier].after;
+        after.insert(before_it.begin(), before_it.end());
+      }
+      one.after.assign(after.begin(), after.end());
     }
   }
   out_.unordered += gone;
@@ -193,7 +202,28 @@ Result<void> Admission::find_units() {
   out_.unknown = found->open;
   out_.grown = found->refused.size();
   std::move(found->refused.begin(), found->refused.end(), std::back_inserter(out_.refused));
-  return out_.grown == 0 || out_.stopped ? Result<void>() : count();
+  if (out_.grown == 0 || out_.stopped) return {};
+  if (auto counted = count(); !counted) return counted;
+  refuse_what_lacks_others();
+  return {};
+}
+
+void Admission::refuse_what_lacks_others() {
+  std::set<std::string> there;
+  std::vector<Case> kept;
+  for (Case& each : set_.cases) {
+    const bool is_whole =
+        std::all_of(each.start.begin(), each.start.end(),
+                    [&](const std::string& name) { return there.contains(name); });
+    if (is_whole) {
+      there.insert(cases::name_in_path(each.file));
+      kept.push_back(std::move(each));
+      continue;
+    }
+    each.start.clear();
+    out_.refused.push_back({std::move(each), kLacksOthers});
+  }
+  set_.cases = std::move(kept);
 }
 
 // The replay that counts. What is not kept may have made the state of what came behind it.

@@ -39,6 +39,8 @@ class Stage {
   virtual std::vector<Secret> secrets(const cases::Case& of) const = 0;
 };
 
+inline constexpr const char* kLacksOthers = "it needs the state that a case made which is not kept";
+
 struct RefusedCase {
   cases::Case value;
   std::string why;
@@ -77,6 +79,7 @@ class Admission {
   void unite();
   Result<void> count();
   Result<void> find_units();
+  void refuse_what_lacks_others();
   Result<std::string> reason(const cases::Case& of, const cases::Verdict& verdict);
   Result<std::string> broken_by_secrets(const cases::Case& of);
 

@@ -196,7 +196,7 @@ class Search {
       of.start.clear();
       out_.refused.push_back(
           {std::move(of), needs_gone
-                              ? "it needs the state that a case made which is not kept"
+                              ? kLacksOthers
                               : "it needs what more and more requests before it left in "
                                 "the memory of the service: state that grows, such as a counter"});
     }

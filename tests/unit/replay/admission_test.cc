@@ -150,7 +150,21 @@ TEST_F(AdmissionTest, TwoCallsWithoutAnOrderHaveNoneInAnyCaseOfTheRoute) {
   };
   ASSERT_TRUE(Admission(&set_, &stage_).run().ok());
   EXPECT_TRUE(set_.cases[1].calls[1].after.empty());
+  EXPECT_EQ(set_.cases[1].calls[2].after, std::vector<size_t>{1}) << "of others nothing is said";
   EXPECT_EQ(set_.cases[2].calls[1].after, std::vector<size_t>{0});
+}
+
+TEST_F(AdmissionTest, ACallThatWaitsForAnotherOneNoMoreWaitsForWhatThatOneWaitedFor) {
+  add("/a", 1);
+  stage_.judge = [&](const Case& of) {
+    if (of.calls[2].after == std::vector<size_t>{0}) return passed();
+    Verdict out = differs(DifferenceKind::kOrder);
+    out.differences[0].call = 2;
+    out.differences[0].before = 1;
+    return out;
+  };
+  ASSERT_TRUE(Admission(&set_, &stage_).run().ok());
+  EXPECT_EQ(kept(), Targets{"/a"});
 }
 
 TEST_F(AdmissionTest, WhatIsTheSameInEachReplayAndAnotherThanRecordedIsRefused) {
