@@ -15,7 +15,7 @@ struct VerifyOptions {
   SessionOptions session;
   std::string cases;
   std::vector<std::string> only;
-  bool update = false;
+  bool update = false, real_time = false;
   Copy copies[3] = {{"junit", ""}, {"sarif", ""}, {"markdown", ""}};
 };
 
@@ -27,6 +27,8 @@ Work declare_verify(CLI::App& app) {
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_flag("--update", options->update, "accept what differs: the files have it then");
+  app.add_flag("--real-time", options->real_time,
+               "show the service the time of now, not that of the recording");
   app.add_option("--junit", options->copies[0].file, "write JUnit XML here")->type_name("FILE");
   app.add_option("--sarif", options->copies[1].file, "write SARIF here")->type_name("FILE");
   app.add_option("--markdown", options->copies[2].file, "write Markdown here")->type_name("FILE");
@@ -42,7 +44,7 @@ Work declare_verify(CLI::App& app) {
     std::string path = folder.lexically_normal().string();
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
     request.value()["verify"] = {
-        {"cases", path}, {"only", options->only}, {"update", options->update}};
+        {"cases", path}, {"only", options->only}, {"update", options->update}, {"real_time", options->real_time}};
     return run_session(options->session, request.value(),
                        [&](const Daemon& daemon, const std::string& id, int ended) {
                          return write_copies(options->copies, daemon, id, ended);

@@ -1,6 +1,7 @@
 #include "preload/interpose.h"
 
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -32,6 +33,13 @@ long raw_function(long a, long b, long c, long d, long e, long f) {
     return -1;
   }
   return result;
+}
+
+// Its second argument is the clock's base, which is its result; there is one base.
+long raw_timespec_get(long now, long base, long, long, long, long) {
+  return base == TIME_UTC && raw_syscall6(SYS_clock_gettime, CLOCK_REALTIME, now, 0, 0, 0, 0) == 0
+             ? base
+             : 0;
 }
 
 // Stands for a function that an older libc lacks. A program finds our name by dlsym, and asks.
@@ -68,11 +76,14 @@ constexpr RawRow kRawFunctions[] = {
     {"getpeername", raw_function<SYS_getpeername>},
     {"shutdown", raw_function<SYS_shutdown>},
     {"clock_gettime", raw_function<SYS_clock_gettime>},
+    {"gettimeofday", raw_function<SYS_gettimeofday>},
+    {"timespec_get", raw_timespec_get},
     {"_Fork", not_there},
     {"closefrom", not_there},
     {"epoll_pwait2", not_there},
 #ifdef SYS_poll
     {"poll", raw_function<SYS_poll>},
+    {"time", raw_function<SYS_time>},
     {"dup2", raw_function<SYS_dup2>},
 #endif
 };

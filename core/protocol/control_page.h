@@ -31,7 +31,7 @@
 namespace filibuster {
 
 inline constexpr uint64_t kControlMagic = 0x4c52544342494c46ull;  // "FLIBCTRL"
-inline constexpr uint16_t kProtocolMajor = 14;
+inline constexpr uint16_t kProtocolMajor = 15;
 inline constexpr uint16_t kProtocolMinor = 0;
 inline constexpr uint32_t kControlPageSize = 4096;
 inline constexpr char kUserControlDirPrefix[] = "/dev/shm/filibuster-";  // + uid
@@ -67,6 +67,9 @@ struct ControlPage {
   // there, so that the report names it.
   char socket_path[112];
   SessionSlot slots[kSlots];
+  // On the page of a session alone that replays a recording: nanoseconds, of whole microseconds, that its processes add to the time of
+  // day, so that they are shown that of the recording. 0: nothing.
+  std::atomic<int64_t> shown_offset_ns;
 };
 static_assert(sizeof(ControlPage) <= kControlPageSize);
 

@@ -137,6 +137,10 @@ class AgentHub {
   // are symbolized.
   virtual ExecutionRecord take_ended() = 0;
 
+  // The time of day that the processes of a replay (SessionLane::is_replay) are shown from now on, in microseconds since 1970. It goes
+  // on from there.
+  virtual void show_time(int64_t now_us) = 0;
+
   // What somebody else records of the agents, besides the executions.
   virtual Recordings& recordings() = 0;
 

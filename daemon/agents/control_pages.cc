@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -284,6 +285,15 @@ uint64_t ControlPages::publish(const std::string& socket_path, const Door& door,
 void ControlPages::retract() {
   for (Page& page : pages_) withdraw(&page);
   generation_ = 0;
+}
+
+void ControlPages::show_time(int64_t now_us) {
+  if (pages_.empty()) return;
+  // As libc tells it: a library that changes this daemon's clock is in the processes that it starts, too.
+  const auto here = std::chrono::system_clock::now().time_since_epoch();
+  const auto here_us = std::chrono::duration_cast<std::chrono::microseconds>(here).count();
+  pages_.front().memory.get()->shown_offset_ns.store((now_us - here_us) * 1000,
+                                                     std::memory_order_relaxed);
 }
 
 std::vector<OtherSession> ControlPages::others() const {

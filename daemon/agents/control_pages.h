@@ -58,6 +58,9 @@ class ControlPages {
   uint64_t publish(const std::string& socket_path, const Door& door, std::string* note);
   void retract();
 
+  // The time of day that processes of a replay are shown from now on: microseconds since 1970, and it goes on from there.
+  void show_time(int64_t now_us);
+
   // Sessions of the same application that are announced beside this one now.
   std::vector<OtherSession> others() const;
   uint64_t generation() const { return generation_; }

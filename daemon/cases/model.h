@@ -128,6 +128,7 @@ struct Point {
 struct CaseSet {
   std::string service;
   std::vector<Build> builds;
+  std::map<std::string, std::string> environment;  // of the service (daemon/record/environment.h)
   std::vector<std::string> redacted;       // the rules by which values were replaced
   std::vector<std::string> match_headers;  // in lower case: of requests of calls, what takes part
   std::vector<NondeterminismRule> masks;

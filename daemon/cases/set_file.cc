@@ -80,6 +80,14 @@ constexpr Key<CaseSet> kSetKeys[] = {
                                     &out->builds.emplace_back());
        });
      }},
+    {"environment", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       if (!reader.expect(node, SourceNode::Kind::kObject, "'environment'")) return;
+       for (const SourceNode& each : node.children) {
+         if (auto text = reader.text(each, "'" + each.key + "'"))
+           out->environment[each.key] = std::move(*text);
+       }
+     }},
     {"redacted", false,
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
        read_texts(reader, node, &out->redacted);
@@ -146,6 +154,9 @@ std::string write_set(const CaseSet& of) {
     builds.add(std::move(row));
   }
   out.add("builds", std::move(builds));
+  JsonNode environment = JsonNode::object();
+  for (const auto& [name, value] : of.environment) put_member(name, text_node(value), &environment);
+  if (!of.environment.empty()) out.add("environment", std::move(environment));
   if (!of.redacted.empty()) out.add("redacted", text_nodes(of.redacted));
   out.add("match_headers", text_nodes(of.match_headers));
   if (!of.varying_headers.empty()) out.add("varying_headers", text_nodes(of.varying_headers));

@@ -72,6 +72,9 @@ class Lane {
   static Result<std::unique_ptr<Lane>> make(const Options& options, EventSink sink);
   ~Lane();  // stops what still runs
 
+  // The processes that it starts from now on are shown the time of day that hub().show_time() says.
+  void show_time_of_recording() { place_.is_replay = true; }
+
   // Adds the services; `coverage` measures them, null: coverage is not measured. To be called once.
   void add_services(coverage::Collector* coverage);
   Result<void> start_services();

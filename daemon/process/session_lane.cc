@@ -16,6 +16,7 @@
 
 #include "core/program/entry.h"
 #include "core/protocol/lane_memory.h"
+#include "core/protocol/shown_clock.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/base/process_table.h"
 #include "daemon/process/orphans.h"
@@ -151,6 +152,7 @@ Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
   set_variable(&out, "FILIBUSTER_SERVICE", service);
   set_variable(&out, "FILIBUSTER_DAEMON", lane.hub_address);
   set_variable(&out, "FILIBUSTER_LANE", std::to_string(lane.number));
+  if (lane.is_replay) set_variable(&out, kReplayVariable, "1");
   if (!lane.has_hosts) return out;
   set_variable(&out, "FILIBUSTER_HOSTS", "1");
   // gRPC's own resolver (c-ares) does not ask libc, which it does where this says so.

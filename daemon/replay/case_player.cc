@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/protocol/shown_clock.h"
 #include "daemon/base/descriptors.h"
 #include "daemon/replay/entry_client.h"
 
@@ -59,9 +60,25 @@ uint16_t CasePlayer::port_of(const cases::Request& request) const {
   return found == lane_.place().ports.end() ? uint16_t{0} : found->second;
 }
 
+void show_time_of_recording(const LoadedSet& set, Lane* lane) {
+  if (set.cases.empty()) return;
+  lane->show_time_of_recording();
+  lane->hub().show_time(set.cases.front().base_us);
+}
+
+void CasePlayer::show_times(const LoadedSet& set) {
+  if (!set.cases.empty()) first_us_ = set.cases.front().base_us;
+}
+
+// It goes on from there.
+void CasePlayer::show_time(int64_t now_us) {
+  if (first_us_) lane_.hub().show_time(now_us + later_us_);
+}
+
 Result<void> CasePlayer::restart() {
   lane_.stop_services();
   answers_.start();
+  show_time(first_us_.value_or(0));
   return lane_.start_services();
 }
 
@@ -71,6 +88,7 @@ Result<Played> CasePlayer::play(const cases::Case& of) {
   const auto began = std::chrono::steady_clock::now();
   auto executed = runner_.run_body(++executions_, {}, [&](ExecutionResult* result) -> Result<void> {
     answers_.begin(of);
+    show_time(of.base_us);
     end = send_entry(of.request, port_of(of.request), kEntryLimit, lane_.place().wake_fd);
     answers_.wait_for_calls(kLateCalls);
     result->exit = ExitStatus{};
@@ -83,6 +101,9 @@ Result<Played> CasePlayer::play(const cases::Case& of) {
   std::vector<std::string> doubts = calls_elsewhere(executed->record);
   for (const ServiceEnd& ended : executed->ended)
     doubts.push_back("service '" + ended.name + "' " + ended.how());
+  for (const std::string& note : executed->record.notes) {
+    if (note.find(kTimeNotShown) != std::string::npos) out.time_notes.insert(note);
+  }
   out.verdict = answers_.end(of, end, std::move(doubts));
   if (out.verdict.judged != cases::Judged::kPassed && !out.stopped)
     out.output = last_lines(lane_.place().log_path(service_), kLogLines);

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,7 @@
 #include "daemon/lane/execution_runner.h"
 #include "daemon/lane/lane.h"
 #include "daemon/replay/answers.h"
+#include "daemon/replay/case_set.h"
 
 namespace filibuster::replay {
 
@@ -22,7 +26,12 @@ struct Played {
   double seconds = 0;
   bool stopped = false;  // the session was asked to end: no conclusion
   std::string output;    // the last lines of the service, where the case did not pass
+  std::set<std::string> time_notes;  // which of its processes are not shown the time of the recording, and why
 };
+
+// The service is shown the time of the recording from its start on. To be called before it starts, by who then calls
+// CasePlayer::show_times().
+void show_time_of_recording(const LoadedSet& set, Lane* lane);
 
 class CasePlayer {
  public:
@@ -31,6 +40,11 @@ class CasePlayer {
                                                   const std::string& service, Lane* lane,
                                                   CaseAnswers* answers,
                                                   std::atomic<uint32_t>* executions);
+
+  // Each case is shown its own time of day from now on, and a service that starts anew that of the first case.
+  void show_times(const LoadedSet& set);
+  // The same, but so much later.
+  void show_later(std::chrono::microseconds by) { later_us_ = by.count(); }
 
   // Error: the environment is broken.
   Result<Played> play(const cases::Case& of);
@@ -48,6 +62,7 @@ class CasePlayer {
         runner_(std::move(runner)) {}
   std::vector<std::string> calls_elsewhere(const ExecutionRecord& record) const;
   uint16_t port_of(const cases::Request& request) const;
+  void show_time(int64_t now_us);
 
   const Config& config_;
   const std::string service_;
@@ -55,6 +70,8 @@ class CasePlayer {
   CaseAnswers& answers_;
   std::atomic<uint32_t>& executions_;
   ExecutionRunner runner_;
+  std::optional<int64_t> first_us_;  // of the set; nullopt: the time is the machine's
+  int64_t later_us_ = 0;
 };
 
 }  // namespace filibuster::replay

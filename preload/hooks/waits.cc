@@ -10,16 +10,13 @@
 #include <climits>
 #include <cstring>
 
+#include "preload/hooks/machine_clock.h"
 #include "preload/inject/inject.h"
 #include "preload/inject/registrations.h"
 #include "preload/interpose.h"
 #include "preload/runtimes/runtimes.h"
 #include "preload/stream/holds.h"
 #include "preload/stream/registry.h"
-
-// As far as the original of a wait is concerned: a library behind us that puts another clock in the place of libc's measures
-// waits by it, too.
-FILIBUSTER_REAL(int, clock_gettime, (clockid_t, timespec*))
 
 namespace filibuster::preload {
 namespace {
@@ -43,6 +40,8 @@ int milliseconds(const timeval* t) {
   return static_cast<int>(std::min<int64_t>(ms, INT_MAX));
 }
 
+// As far as the original of a wait is concerned: a library behind us that puts another clock in the place of libc's measures
+// waits by it, too.
 int64_t clock_ms() {
   timespec now{};
   REAL(clock_gettime)(CLOCK_MONOTONIC, &now);

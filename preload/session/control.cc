@@ -1,16 +1,20 @@
 // Finding and attaching the control page: the one thing a process without a session ever touches.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
 #include "core/protocol/control_segment.h"
+#include "core/protocol/shown_clock.h"
 #include "preload/os/bounded_wait.h"
 #include "preload/os/copies.h"
 #include "preload/os/raw_syscall.h"
+#include "preload/os/shown_clock.h"
 #include "preload/rpc/agent.h"
 #include "preload/session/state.h"
 
@@ -26,6 +30,7 @@ enum Mapping : int { kNotTried = 0, kTrying, kDone };
 constinit std::atomic<int> g_mapping{kNotTried};
 constinit std::atomic<const ControlPage*> g_page{nullptr};
 constinit std::atomic<uint32_t> g_owner{0};  // of g_page
+constinit std::atomic<const char*> g_why_not_shown{nullptr};
 constinit WayToPage g_way{};                 // to g_page; written before that
 // "FILIBUSTER_APPLICATION=FOLDER" for a process that belongs to a folder; written before g_page.
 constexpr char kApplicationVariable[] = "FILIBUSTER_APPLICATION=";
@@ -158,6 +163,29 @@ const std::atomic<uint64_t>* leave_sessions() {
 
 void return_to_sessions(const std::atomic<uint64_t>* session) {
   g_session.store(session, std::memory_order_release);
+}
+
+void find_shown_clock() {
+  if (std::getenv(kReplayVariable) == nullptr) return;
+  // It reads libc's clock past us, and waits by some of our functions: half of it would be moved.
+  Dl_info first{};
+  if (dladdr(dlsym(RTLD_DEFAULT, "clock_gettime"), &first) != 0 && first.dli_fname != nullptr &&
+      std::strstr(first.dli_fname, "libfaketime") != nullptr) {
+    g_why_not_shown.store("libfaketime stands before this library (LD_PRELOAD)",
+                          std::memory_order_relaxed);
+    return;
+  }
+  const ControlPage* page = open_configured(identity().daemon);
+  if (page != nullptr && page->magic == kControlMagic && page->major == kProtocolMajor) {
+    g_shown_offset.store(&page->shown_offset_ns, std::memory_order_release);
+  } else {
+    g_why_not_shown.store("this process cannot read the page of the replay",
+                          std::memory_order_relaxed);
+  }
+}
+
+const char* why_clock_is_not_shown() {
+  return g_why_not_shown.load(std::memory_order_relaxed);
 }
 
 void control_page_after_fork() {

@@ -63,6 +63,7 @@ __attribute__((constructor(102))) void start() {
   if (is_inert_copy()) return;  // what the environment says is for the other one
   mark_own_process();
   read_identity();
+  find_shown_clock();
   take_program_cause();
 }
 

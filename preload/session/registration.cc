@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "core/protocol/messages.h"
+#include "core/protocol/shown_clock.h"
 #include "preload/os/bounded_wait.h"
 #include "preload/os/copies.h"
 #include "preload/os/own_stack.h"
@@ -330,6 +331,7 @@ Attachment* register_anew(uint64_t generation) {
   if (fresh && a != nullptr) {
     reset_reports();
     report_inert_copy();
+    if (const char* why = why_clock_is_not_shown()) report_note({kTimeNotShown, why});
     report_listening_sockets(a);
   }
   t_state.registering = false;

@@ -2,6 +2,8 @@
 // under different preloads. Prints one JSON line: nanoseconds per call, or per message.
 //   calls     send and recv of 300 bytes over a Unix socket pair: what the hooks themselves cost
 //   pipes     write and read of 300 bytes over a pipe: the same on what is no socket
+//   realtime  clock_gettime(CLOCK_REALTIME)
+//   monotonic clock_gettime(CLOCK_MONOTONIC)
 //   messages  HTTP/1.1 requests and answers of 300 bytes over a loopback TCP connection, client and
 //             server in one thread
 #include "tests/bench/loops.h"
@@ -26,6 +28,12 @@ void move_in_pipe(const int ends[2], const std::string& bytes) {
   if (read(ends[0], buffer, sizeof buffer) != static_cast<ssize_t>(bytes.size())) die("read");
 }
 
+// As many as a round trip has calls.
+void read_clock(clockid_t clock) {
+  timespec now;
+  for (int i = 0; i < 4; ++i) clock_gettime(clock, &now);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,12 +49,19 @@ int main(int argc, char** argv) {
     });
     return 0;
   }
+  if (loop == "realtime" || loop == "monotonic") {
+    const clockid_t clock = loop == "realtime" ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+    loops::measure(bursts, [clock] { read_clock(clock); });
+    return 0;
+  }
   if (loop == "calls") {
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) die("socketpair");
   } else if (loop == "messages") {
     loops::tcp_pair(ends);
   } else {
-    fprintf(stderr, "usage: preload_bench calls|pipes|messages [BURSTS [BURST_SIZE [PAUSE_MS]]]\n");
+    fprintf(stderr,
+            "usage: preload_bench calls|pipes|realtime|monotonic|messages [BURSTS [BURST_SIZE "
+            "[PAUSE_MS]]]\n");
     return 2;
   }
   loops::measure(bursts, [&] {

@@ -21,6 +21,7 @@ import stats
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 ADDED_PER_CALL_NS = 20       # without a session; on what is no socket, also in one
+ADDED_PER_CLOCK_NS = 20      # a read of the time of day
 ADDED_PER_MESSAGE_NS = 1500  # in a session, without the call stack
 ADDED_OVER_TLS_NS = 3000     # in a session
 
@@ -73,6 +74,9 @@ def main():
                   {"no session": ADDED_PER_CALL_NS}),
                  ("calls on a pipe", worker, "pipes", "ns_per_call", "ns/call", stackless, 20, 2000, 0,
                   {"no session": ADDED_PER_CALL_NS, "session": ADDED_PER_CALL_NS}),
+                 ("the time of day", worker, "realtime", "ns_per_call", "ns/read", stackless, 20, 20000, 0,
+                  {"no session": ADDED_PER_CLOCK_NS, "session": ADDED_PER_CLOCK_NS}),
+                 ("the monotonic clock", worker, "monotonic", "ns_per_call", "ns/read", stackless, 20, 20000, 0, {}),
                  ("messages", worker, "messages", "ns_per_message", "ns/message", list(variants), 10, 100, 10,
                   {"session, no stack": ADDED_PER_MESSAGE_NS}),
                  ("messages over OpenSSL", over_tls, "messages", "ns_per_message", "ns/message", list(variants), 10, 100, 10,
@@ -82,7 +86,7 @@ def main():
                 program, argument, variants[name], bursts, burst, pause)[result])
             control = stats.compare("control (plain against itself)", times["plain"],
                                     times["control"])
-            print(f"{loop}: 300 bytes, plain {control.base:.2f} {unit}, {given.rounds} rounds")
+            print(f"{loop}: plain {control.base:.2f} {unit}, {given.rounds} rounds")
             print("  " + control.text(unit))
             report[loop] = {"control": vars(control)}
             for name in names[2:]:

@@ -40,12 +40,14 @@ Result<void> AdmissionAct::before_services(Lane* lane) {
   Recordings& recordings = lane->hub().recordings();
   answers_ = std::make_shared<replay::CaseAnswers>(set_, &recordings, places);
   lane->services().answer_by(answers_);
+  replay::show_time_of_recording(set_, lane);
   return recordings.start(std::move(places), Recordings::What::kPlaces);
 }
 
 void AdmissionAct::begin_pass(size_t pass) {
   const auto now = std::chrono::steady_clock::now();
   if (pass == 0) first_pass_ = now;
+  player_->show_later(pass == 1 ? kBetweenPasses : std::chrono::milliseconds(0));
   if (pass != 1) return;
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(first_pass_ + kBetweenPasses - now);
@@ -78,6 +80,7 @@ Result<void> AdmissionAct::run(SessionContext* session, Lane* lane, const TestCo
                                          &session->counters.next_execution);
   if (!player) return player.error();
   player_ = std::move(player).value();
+  player_->show_times(set_);
   lane->hub().set_hang_limit(hang_limit_of(session->config.bounds, 0));
   auto admitted = replay::Admission(&set_, this).run();
   lane->hub().recordings().stop();

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "daemon/record/environment.h"
 #include "daemon/record/recording.h"
 #include "daemon/replay/alone.h"
 #include "daemon/report/json.h"
@@ -124,6 +125,7 @@ Result<void> RecordMode::before_services(Lane* lane) {
   options.folder = own().folder;
   options.set.service = service->name;
   options.set.builds = builds_of(config, lane->place(), *service);
+  options.set.environment = record::recorded_environment(*service);
   options.set.redacted = record::Redactor::rules();
   for (const std::string_view each : cases::kMatchedAtFirst)
     options.set.match_headers.emplace_back(each);

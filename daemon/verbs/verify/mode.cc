@@ -18,6 +18,7 @@ class VerifyMode final : public Mode {
     Recordings& recordings = lane->hub().recordings();
     answers_ = std::make_shared<replay::CaseAnswers>(own_.set, &recordings, places);
     lane->services().answer_by(answers_);
+    if (!own_.real_time) replay::show_time_of_recording(own_.set, lane);
     return recordings.start(std::move(places), Recordings::What::kPlaces);
   }
 

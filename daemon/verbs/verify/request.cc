@@ -4,6 +4,7 @@
 
 #include "core/text/nearest.h"
 #include "daemon/cases/route.h"
+#include "daemon/record/environment.h"
 #include "daemon/replay/alone.h"
 
 namespace filibuster {
@@ -18,6 +19,7 @@ class VerifyVerb final : public Verb {
     const nlohmann::json options = json.value("verify", nlohmann::json::object());
     own->set = replay::load_cases(options.value("cases", ""), &draft->errors);
     own->updates = options.value("update", false);
+    own->real_time = options.value("real_time", false);
     own->only = options.value("only", std::vector<std::string>());
     std::vector<std::string> names;
     for (const cases::Case& each : own->set.cases) names.push_back(cases::name_in_path(each.file));
@@ -46,6 +48,7 @@ class VerifyVerb final : public Verb {
                "', and the configuration has no service of that name with a command"});
       return;
     }
+    record::restore_environment(own.set.set.environment, &*found);
     draft->tests.clear();
     replay::leave_alone(service, &config);
   }

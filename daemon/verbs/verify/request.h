@@ -13,6 +13,7 @@ struct VerifyRequest final : VerbRequest {
   replay::LoadedSet set;
   std::vector<std::string> only;  // names of cases; empty: all
   bool updates = false;           // what differs is accepted, and written
+  bool real_time = false;         // the service is shown the time of the machine
 };
 
 const Verb& verify_verb();

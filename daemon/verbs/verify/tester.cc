@@ -36,6 +36,7 @@ Result<void> VerifyTester::run(VerifyResults* out) {
                                          &session_.counters.next_execution);
   if (!player) return player.error();
   player_ = std::move(player).value();
+  if (!request_.real_time) player_->show_times(set);
   // Whoever has admitted the cases has seen that all pass in this order, whatever they need of one another.
   in_order_ = set.set.counts.contains("admitted");
   lane_.hub().set_hang_limit(hang_limit_of(session_.config.bounds, 0));
@@ -60,6 +61,7 @@ Result<void> VerifyTester::run(VerifyResults* out) {
     out->cases.push_back(std::move(row).value());
   }
   out->process_misses = answers_.process_misses();
+  out->notes.insert(out->notes.end(), time_notes_.begin(), time_notes_.end());
   return {};
 }
 
@@ -90,6 +92,7 @@ Result<VerifiedCase> VerifyTester::replay(const cases::Case& of) {
   row.output = std::move(played->output);
   stopped_ = stopped_ || played->stopped;
   answer_ = std::move(played->answer);
+  time_notes_.merge(played->time_notes);
   return row;
 }
 

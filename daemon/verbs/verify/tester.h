@@ -3,6 +3,8 @@
 
 #include <deque>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "daemon/explore/test_run.h"
 #include "daemon/replay/case_player.h"
@@ -38,6 +40,7 @@ class VerifyTester {
   std::vector<const cases::Case*>
       played_;  // since the service started, but for what came behind a difference
   std::deque<cases::Case> accepted_;  // of these, those that were accepted
+  std::set<std::string> time_notes_;  // who is not shown the time of the recording
   bool stopped_ = false;
   bool in_order_ = false;  // all that the set has was replayed before, and passed
 };

@@ -26,10 +26,11 @@ def in_order(call):
     return {key: call[key] for key in order if key in call}
 
 
-def case(target, calls, answer, second=0):
-    return {"format": 1, "service": "orders", "route": "GET /" + target.split("/")[1] + "/_", "base": f"2026-11-30T09:14:{second:02}.000000Z", "seen": 1,
+def case(target, calls, answer, second=0, base=None, server="orders"):
+    headers = [["Server", server]] if server else []
+    return {"format": 1, "service": "orders", "route": "GET /" + target.split("/")[1] + "/_", "base": base or f"2026-11-30T09:14:{second:02}.000000Z", "seen": 1,
             "request": {"method": "GET", "target": target}, "calls": [in_order(each) for each in calls],
-            "answer": {"status": 200, "headers": [["Server", "orders"], ["Content-Type", "application/json"]], "json": answer, "style": "python"}, "seal": SEAL}
+            "answer": {"status": 200, "headers": [*headers, ["Content-Type", "application/json"]], "json": answer, "style": "python"}, "seal": SEAL}
 
 
 def write_cases(folder, *cases):
