@@ -43,8 +43,10 @@ Work declare_verify(CLI::App& app) {
     const std::filesystem::path folder = std::filesystem::absolute(options->cases);
     std::string path = folder.lexically_normal().string();
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    request.value()["verify"] = {
-        {"cases", path}, {"only", options->only}, {"update", options->update}, {"real_time", options->real_time}};
+    request.value()["verify"] = {{"cases", path},
+                                 {"only", options->only},
+                                 {"update", options->update},
+                                 {"real_time", options->real_time}};
     return run_session(options->session, request.value(),
                        [&](const Daemon& daemon, const std::string& id, int ended) {
                          return write_copies(options->copies, daemon, id, ended);

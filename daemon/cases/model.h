@@ -124,16 +124,24 @@ struct Point {
   bool operator==(const Point&) const = default;
 };
 
+// What replays at other times of day have shown: an hour later, on another kind of day, more than a year later.
+struct TimeEvidence {
+  uint64_t cases = 0, replays = 0;
+  std::vector<std::string> matters;  // names of the cases that were others then
+  bool operator==(const TimeEvidence&) const = default;
+};
+
 // What all cases of a folder share.
 struct CaseSet {
   std::string service;
   std::vector<Build> builds;
   std::map<std::string, std::string> environment;  // of the service (daemon/record/environment.h)
-  std::vector<std::string> redacted;       // the rules by which values were replaced
+  std::vector<std::string> redacted;               // the rules by which values were replaced
   std::vector<std::string> match_headers;  // in lower case: of requests of calls, what takes part
   std::vector<NondeterminismRule> masks;
   std::vector<std::string> varying_headers;  // in lower case: of answers, what takes no part
   std::vector<Point> points;
+  std::optional<TimeEvidence> time;                       // nullopt: not known
   std::map<std::string, std::vector<std::string>> hosts;  // name -> addresses
   std::vector<std::string> not_followed;                  // connections, with the reason
   std::map<std::string, uint64_t> counts;

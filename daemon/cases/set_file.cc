@@ -67,6 +67,26 @@ constexpr Key<Point> kPointKeys[] = {
      }},
 };
 
+std::optional<uint64_t> read_count(Reader& reader, const SourceNode& node) {
+  const auto count = reader.integer(node, "'" + node.key + "'", 0, kMostCount);
+  return count ? std::optional(static_cast<uint64_t>(*count)) : std::nullopt;
+}
+
+constexpr Key<TimeEvidence> kTimeKeys[] = {
+    {"cases", true,
+     [](Reader& reader, const SourceNode& node, TimeEvidence* out) {
+       out->cases = read_count(reader, node).value_or(0);
+     }},
+    {"replays", true,
+     [](Reader& reader, const SourceNode& node, TimeEvidence* out) {
+       out->replays = read_count(reader, node).value_or(0);
+     }},
+    {"matters", true,
+     [](Reader& reader, const SourceNode& node, TimeEvidence* out) {
+       read_texts(reader, node, &out->matters);
+     }},
+};
+
 constexpr Key<CaseSet> kSetKeys[] = {
     {"format", true, [](Reader&, const SourceNode&, CaseSet*) {}},
     {"service", true,
@@ -111,6 +131,10 @@ constexpr Key<CaseSet> kSetKeys[] = {
                                     &out->points.emplace_back());
        });
      }},
+    {"time", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       config::read_object<TimeEvidence>(reader, node, "'time'", kTimeKeys, &out->time.emplace());
+     }},
     {"hosts", false,
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
        if (!reader.expect(node, SourceNode::Kind::kObject, "'hosts'")) return;
@@ -124,8 +148,7 @@ constexpr Key<CaseSet> kSetKeys[] = {
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
        if (!reader.expect(node, SourceNode::Kind::kObject, "'counts'")) return;
        for (const SourceNode& each : node.children) {
-         if (const auto count = reader.integer(each, "'" + each.key + "'", 0, kMostCount))
-           out->counts[each.key] = static_cast<uint64_t>(*count);
+         if (const auto count = read_count(reader, each)) out->counts[each.key] = *count;
        }
      }},
 };
@@ -174,6 +197,13 @@ std::string write_set(const CaseSet& of) {
     points.add(std::move(row));
   }
   if (!of.points.empty()) out.add("points", std::move(points));
+  if (of.time) {
+    JsonNode time = JsonNode::object();
+    time.add("cases", number_node(of.time->cases))
+        .add("replays", number_node(of.time->replays))
+        .add("matters", text_nodes(of.time->matters));
+    out.add("time", std::move(time));
+  }
   JsonNode hosts = JsonNode::object();
   for (const auto& [name, addresses] : of.hosts) put_member(name, text_nodes(addresses), &hosts);
   if (!of.hosts.empty()) out.add("hosts", std::move(hosts));

@@ -57,6 +57,27 @@ Hash128 path_of(const Case& of, const cases::Rules& rules) {
   return out;
 }
 
+struct OtherTime {
+  std::chrono::seconds by;
+  const char* words;
+};
+
+// An hour, a day of another kind (weekend or not), and more than a year.
+std::vector<OtherTime> other_times(int64_t base_us) {
+  using std::chrono::days;
+  const auto day = std::chrono::floor<days>(
+      std::chrono::sys_time<std::chrono::microseconds>(std::chrono::microseconds(base_us)));
+  const auto is_weekend = [&](days later) {
+    const unsigned weekday = std::chrono::weekday(day + later).c_encoding();
+    return weekday == 0 || weekday == 6;
+  };
+  days other{1};
+  while (is_weekend(other) == is_weekend(days(0))) ++other;
+  return {{std::chrono::hours(1), "an hour later"},
+          {other, is_weekend(other) ? "on a weekend" : "on a weekday"},
+          {days(400), "400 days later"}};
+}
+
 std::string sentence_of(const Verdict& verdict) {
   if (verdict.judged == Judged::kNoConclusion || verdict.differences.empty()) return verdict.why;
   return verdict.differences.front().text;
@@ -189,7 +210,35 @@ Result<Admitted> Admission::run() {
   if (auto counted = count(); !counted) return counted.error();
   if (out_.stopped) return out_;
   if (auto found = find_units(); !found) return found.error();
+  if (auto found = find_times(); !found) return found.error();
   return out_;
+}
+
+// Does the time of day have an effect? All of it is moved at once: which clock a case reads is not known.
+Result<void> Admission::find_times() {
+  if (out_.stopped || set_.cases.empty()) return {};
+  cases::TimeEvidence evidence;
+  evidence.cases = set_.cases.size();
+  std::set<std::string> matters;
+  bool is_shown = true;
+  for (const auto& [by, words] : other_times(set_.cases.front().base_us)) {
+    is_shown = stage_.show_later(by) && is_shown;
+    auto seen = pass();
+    if (!seen) return seen.error();
+    out_.stopped = seen->stopped;
+    if (out_.stopped) return {};
+    evidence.replays += seen->verdicts.size();
+    for (size_t i = 0; i < seen->verdicts.size(); ++i) {
+      const Case& of = set_.cases[i];
+      if (seen->verdicts[i].judged != Judged::kDiffers || !matters.insert(of.file).second) continue;
+      evidence.matters.push_back(cases::name_in_path(of.file));
+      out_.of_time.push_back(cases::route_of(of.request.method, of.request.target) + ", " + words +
+                             ": " + sentence_of(seen->verdicts[i]));
+    }
+  }
+  is_shown = stage_.show_later(std::chrono::seconds(0)) && is_shown;
+  if (is_shown) set_.set.time = std::move(evidence);
+  return {};
 }
 
 // What needs others is replayed behind them. What a case that is not kept left in memory may be missing then.

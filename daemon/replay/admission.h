@@ -6,8 +6,8 @@
 //   auto kept = admission.run();      // set: the cases that are kept, with its masks
 #pragma once
 
+#include <chrono>
 #include <cstddef>
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +28,8 @@ class Stage {
   virtual Result<Played> play(const cases::Case& of) = 0;
   // Before the `pass`-th time (from 0) that all cases are replayed.
   virtual void begin_pass(size_t pass) = 0;
+  // From now on the service is shown a time of day that is so much later. False: not all of it is shown one.
+  virtual bool show_later(std::chrono::seconds by) = 0;
   // What the service asked by itself that is not recorded, in the life of its process.
   virtual std::vector<std::string> process_misses() const = 0;
   // The case as the service got it, with its secrets, but for those that are in `kept`.
@@ -55,6 +57,7 @@ struct Admitted {
   size_t grown = 0;                // of the refused ones, those that need too much of it
   size_t unknown = 0;              // cases that may need it
   size_t passes = 0, replays = 0;
+  std::vector<std::string> of_time;  // cases that are others at another time of day, in words
   std::vector<std::string> notes;
   bool stopped = false;  // before anything could be said
 };
@@ -80,6 +83,7 @@ class Admission {
   Result<void> count();
   Result<void> find_units();
   void refuse_what_lacks_others();
+  Result<void> find_times();
   Result<std::string> reason(const cases::Case& of, const cases::Verdict& verdict);
   Result<std::string> broken_by_secrets(const cases::Case& of);
 

@@ -26,7 +26,8 @@ struct Played {
   double seconds = 0;
   bool stopped = false;  // the session was asked to end: no conclusion
   std::string output;    // the last lines of the service, where the case did not pass
-  std::set<std::string> time_notes;  // which of its processes are not shown the time of the recording, and why
+  std::set<std::string>
+      time_notes;  // which of its processes are not shown the time of the recording, and why
 };
 
 // The service is shown the time of the recording from its start on. To be called before it starts, by who then calls

@@ -26,9 +26,8 @@ FILIBUSTER_HOOK(int, pthread_cond_clockwait,
                 (pthread_cond_t * condition, pthread_mutex_t* mutex, clockid_t clock,
                  const timespec* until)) {
   const auto original = REAL(pthread_cond_clockwait);
-  return original == nullptr
-             ? ENOSYS
-             : original(condition, mutex, clock, RealDeadline(until, clock).get());
+  return original == nullptr ? ENOSYS
+                             : original(condition, mutex, clock, RealDeadline(until, clock).get());
 }
 
 FILIBUSTER_HOOK(int, pthread_mutex_timedlock, (pthread_mutex_t * mutex, const timespec* until)) {
@@ -41,13 +40,13 @@ FILIBUSTER_HOOK(int, pthread_mutex_clocklock,
   return original == nullptr ? ENOSYS : original(mutex, clock, RealDeadline(until, clock).get());
 }
 
-#define FILIBUSTER_RWLOCK(timed, clocked)                                                        \
-  FILIBUSTER_HOOK(int, timed, (pthread_rwlock_t * lock, const timespec* until)) {                \
-    return REAL(timed)(lock, RealDeadline(until).get());                                         \
-  }                                                                                              \
-  FILIBUSTER_HOOK(int, clocked,                                                                  \
-                  (pthread_rwlock_t * lock, clockid_t clock, const timespec* until)) {           \
-    const auto original = REAL(clocked);                                                         \
+#define FILIBUSTER_RWLOCK(timed, clocked)                                                          \
+  FILIBUSTER_HOOK(int, timed, (pthread_rwlock_t * lock, const timespec* until)) {                  \
+    return REAL(timed)(lock, RealDeadline(until).get());                                           \
+  }                                                                                                \
+  FILIBUSTER_HOOK(int, clocked,                                                                    \
+                  (pthread_rwlock_t * lock, clockid_t clock, const timespec* until)) {             \
+    const auto original = REAL(clocked);                                                           \
     return original == nullptr ? ENOSYS : original(lock, clock, RealDeadline(until, clock).get()); \
   }
 FILIBUSTER_RWLOCK(pthread_rwlock_timedrdlock, pthread_rwlock_clockrdlock)

@@ -203,7 +203,6 @@ extern "C" long filibuster_syscall(long number, long a, long b, long c, long d, 
     return result;
   }
   const int64_t offset = shown_offset_ns();
-  if (__builtin_expect(offset != 0, 0))
-    return shown_system_call(offset, number, a, b, c, d, e, f);
+  if (__builtin_expect(offset != 0, 0)) return shown_system_call(offset, number, a, b, c, d, e, f);
   return REAL(syscall)(number, a, b, c, d, e, f);
 }

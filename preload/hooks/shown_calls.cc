@@ -24,14 +24,16 @@ long argument_of(const void* pointer) {
 bool waits_until_time_of_day(long operation) {
   const bool is_real = (operation & FUTEX_CLOCK_REALTIME) != 0;
   switch (operation & FUTEX_CMD_MASK) {
-    case FUTEX_LOCK_PI: return true;
+    case FUTEX_LOCK_PI:
+      return true;
     case FUTEX_WAIT_BITSET:
     case FUTEX_WAIT_REQUEUE_PI:
 #ifdef FUTEX_LOCK_PI2
     case FUTEX_LOCK_PI2:
 #endif
       return is_real;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -69,7 +71,8 @@ long shown_system_call(int64_t offset_ns, long number, long a, long b, long c, l
       return result;
     }
 #ifdef SYS_time
-    case SYS_time: return shown_time(pointer<time_t>(a), offset_ns);
+    case SYS_time:
+      return shown_time(pointer<time_t>(a), offset_ns);
 #endif
     case SYS_clock_nanosleep: {
       if (!is_absolute(b)) break;
@@ -98,7 +101,8 @@ long shown_system_call(int64_t offset_ns, long number, long a, long b, long c, l
       return call(number, a, b, c, argument_of(deadline.get()), e, f);
     }
 #endif
-    default: break;
+    default:
+      break;
   }
   return call(number, a, b, c, d, e, f);
 }

@@ -31,7 +31,7 @@ constinit std::atomic<int> g_mapping{kNotTried};
 constinit std::atomic<const ControlPage*> g_page{nullptr};
 constinit std::atomic<uint32_t> g_owner{0};  // of g_page
 constinit std::atomic<const char*> g_why_not_shown{nullptr};
-constinit WayToPage g_way{};                 // to g_page; written before that
+constinit WayToPage g_way{};  // to g_page; written before that
 // "FILIBUSTER_APPLICATION=FOLDER" for a process that belongs to a folder; written before g_page.
 constexpr char kApplicationVariable[] = "FILIBUSTER_APPLICATION=";
 constinit char g_application_variable[sizeof kApplicationVariable + sizeof Identity::directory];

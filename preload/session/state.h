@@ -160,7 +160,8 @@ const ControlPage* control_page();  // nullptr until note_stream_socket
 // To be called once, before the program itself runs: if it is a part of a replay (FILIBUSTER_REPLAY is set), it is shown the time that its
 // daemon says (os/shown_clock.h) from now on. A process that never has a stream socket is shown it, too.
 void find_shown_clock();
-const char* why_clock_is_not_shown();  // though it is a part of a replay; nullptr: it is shown, or there is no replay
+const char*
+why_clock_is_not_shown();  // though it is a part of a replay; nullptr: it is shown, or there is no replay
 // How this process has come to its page. Once there is one, it is not changed any more.
 struct WayToPage {
   Belonging belonging = Belonging::kStarted;

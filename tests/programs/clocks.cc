@@ -158,8 +158,8 @@ timespec in(long milliseconds, clockid_t clock = CLOCK_REALTIME) {
 }
 
 // Calls `wait` with a deadline. "late" if it has ended by it: with one of `ends` as its result, and not before.
-std::string wait_until(long milliseconds, const std::function<int(const timespec*)>& wait,
-                       int ends, clockid_t clock = CLOCK_REALTIME) {
+std::string wait_until(long milliseconds, const std::function<int(const timespec*)>& wait, int ends,
+                       clockid_t clock = CLOCK_REALTIME) {
   const timespec deadline = in(milliseconds, clock);
   const int result = wait(&deadline);
   const timespec ended = in(0, clock);
@@ -212,19 +212,15 @@ void conditions(long ms, std::vector<std::string>* out) {
       wait_until(
           ms, [&](const timespec* t) { return pthread_cond_timedwait(&condition, &mutex, t); },
           ETIMEDOUT));
-  add("its monotonic condition", wait_until(
-                                     ms,
-                                     [&](const timespec* t) {
-                                       return pthread_cond_timedwait(&monotonic, &mutex, t);
-                                     },
-                                     ETIMEDOUT, CLOCK_MONOTONIC));
+  add("its monotonic condition",
+      wait_until(
+          ms, [&](const timespec* t) { return pthread_cond_timedwait(&monotonic, &mutex, t); },
+          ETIMEDOUT, CLOCK_MONOTONIC));
   for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
     add(clock == CLOCK_REALTIME ? "pthread_cond_clockwait" : "monotonic pthread_cond_clockwait",
         wait_until(
             ms,
-            [&](const timespec* t) {
-              return pthread_cond_clockwait(&condition, &mutex, clock, t);
-            },
+            [&](const timespec* t) { return pthread_cond_clockwait(&condition, &mutex, clock, t); },
             ETIMEDOUT, clock));
   }
   pthread_mutex_unlock(&mutex);
@@ -266,9 +262,8 @@ void locks(long ms, std::vector<std::string>* out) {
   };
   add("pthread_mutex_timedlock",
       [&](const timespec* t) { return pthread_mutex_timedlock(&held.mutex, t); });
-  add("pthread_mutex_clocklock", [&](const timespec* t) {
-    return pthread_mutex_clocklock(&held.mutex, CLOCK_REALTIME, t);
-  });
+  add("pthread_mutex_clocklock",
+      [&](const timespec* t) { return pthread_mutex_clocklock(&held.mutex, CLOCK_REALTIME, t); });
   add("pthread_rwlock_timedrdlock",
       [&](const timespec* t) { return pthread_rwlock_timedrdlock(&held.rwlock, t); });
   add("pthread_rwlock_timedwrlock",
@@ -284,9 +279,8 @@ void locks(long ms, std::vector<std::string>* out) {
       thrd_timedout);
   add("pthread_timedjoin_np",
       [&](const timespec* t) { return pthread_timedjoin_np(holder, nullptr, t); });
-  add("pthread_clockjoin_np", [&](const timespec* t) {
-    return pthread_clockjoin_np(holder, nullptr, CLOCK_REALTIME, t);
-  });
+  add("pthread_clockjoin_np",
+      [&](const timespec* t) { return pthread_clockjoin_np(holder, nullptr, CLOCK_REALTIME, t); });
   add("sem_timedwait", [&](const timespec* t) { return failed(sem_timedwait(&held.taken, t)); });
   add("sem_clockwait",
       [&](const timespec* t) { return failed(sem_clockwait(&held.taken, CLOCK_REALTIME, t)); });
@@ -300,15 +294,13 @@ void locks(long ms, std::vector<std::string>* out) {
 }
 
 void timers(long ms, std::vector<std::string>* out) {
-  const auto add = [&](const char* name, const std::function<int(const timespec*)>& wait,
-                       int ends, clockid_t clock = CLOCK_REALTIME) {
+  const auto add = [&](const char* name, const std::function<int(const timespec*)>& wait, int ends,
+                       clockid_t clock = CLOCK_REALTIME) {
     out->push_back(member(name, wait_until(ms, wait, ends, clock)));
   };
   add(
       "clock_nanosleep",
-      [](const timespec* t) {
-        return clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, t, nullptr);
-      },
+      [](const timespec* t) { return clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, t, nullptr); },
       0);
   add(
       "SYS_clock_nanosleep",

@@ -44,10 +44,21 @@ Result<void> AdmissionAct::before_services(Lane* lane) {
   return recordings.start(std::move(places), Recordings::What::kPlaces);
 }
 
+Result<replay::Played> AdmissionAct::play(const cases::Case& of) {
+  auto played = player_->play(of);
+  if (played) time_notes_.merge(played->time_notes);
+  return played;
+}
+
+bool AdmissionAct::show_later(std::chrono::seconds by) {
+  later_ = by;
+  return time_notes_.empty();
+}
+
 void AdmissionAct::begin_pass(size_t pass) {
   const auto now = std::chrono::steady_clock::now();
   if (pass == 0) first_pass_ = now;
-  player_->show_later(pass == 1 ? kBetweenPasses : std::chrono::milliseconds(0));
+  player_->show_later(pass == 1 ? kBetweenPasses : later_);
   if (pass != 1) return;
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(first_pass_ + kBetweenPasses - now);
@@ -103,6 +114,10 @@ Result<void> AdmissionAct::save(replay::Admitted* admitted) {
     if (auto added = writer.value()->add(each); !added) return added;
     names[before] = writer.value()->last_name();
   }
+  if (set_.set.time) {
+    for (std::string& name : set_.set.time->matters) name = names[name];
+    writer.value()->set_time(*set_.set.time);
+  }
   for (replay::RefusedCase& each : admitted->refused) {
     each.value.partial = each.why;
     if (auto added = writer.value()->add(each.value); !added) return added;
@@ -139,6 +154,15 @@ std::string AdmissionAct::summary() const {
     out += "  " + admitted_.masks[i] + "\n";
   if (admitted_.masks.size() > kMostShown)
     out += "  and " + std::to_string(admitted_.masks.size() - kMostShown) + " more (set.json)\n";
+  if (const auto& time = set_.set.time) {
+    out += "the time of day has " +
+           std::string(admitted_.of_time.empty() ? "no effect" : "an effect") + " in " +
+           counted(time->replays, "replay", "replays") + " at other times";
+    out += admitted_.of_time.empty() ? "\n" : ":\n";
+  }
+  for (size_t i = 0; i < admitted_.of_time.size() && i < kMostShown; ++i)
+    out += "  " + admitted_.of_time[i] + "\n";
+  for (const std::string& note : time_notes_) out += note + "\n";
   std::map<std::string, size_t> refused;
   for (const replay::RefusedCase& each : admitted_.refused) ++refused[each.why];
   if (!refused.empty())

@@ -32,8 +32,9 @@ class AdmissionAct final : public replay::Stage {
   std::string summary() const;
 
   Result<void> restart() override { return player_->restart(); }
-  Result<replay::Played> play(const cases::Case& of) override { return player_->play(of); }
+  Result<replay::Played> play(const cases::Case& of) override;
   void begin_pass(size_t pass) override;
+  bool show_later(std::chrono::seconds by) override;
   std::vector<std::string> process_misses() const override { return answers_->process_misses(); }
   cases::Case with_secrets(const cases::Case& of, const std::set<std::string>& kept) const override;
   std::vector<Secret> secrets(const cases::Case& of) const override;
@@ -51,6 +52,8 @@ class AdmissionAct final : public replay::Stage {
   std::unique_ptr<replay::CasePlayer> player_;
   int wake_fd_ = -1;
   std::chrono::steady_clock::time_point first_pass_;
+  std::chrono::seconds later_{0};
+  std::set<std::string> time_notes_;
   replay::Admitted admitted_;
   bool done_ = false;
   std::string problem_;

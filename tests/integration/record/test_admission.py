@@ -6,7 +6,8 @@ import subprocess
 import pytest
 
 from conftest import FILIBUSTER, PYTHON
-from record.test_record import cases, files, get, record
+from record.test_record import cases, files, get
+from record.test_record import record as record_as_it_comes
 from record.test_record_and_verify import verify
 from small_apps import config
 
@@ -26,6 +27,10 @@ def varied(project):
              "PRICING_PORT": "${port:pricing}", "CACHE_PORT": "${port:cache}", "PASSWORD": SECRET}}],
         [{"name": "none", "command": "false"}]))
     return project
+
+
+def record(project, *traffic, options=()):
+    return record_as_it_comes(project, *traffic, options=options)
 
 
 def masks_of(project):
@@ -108,6 +113,15 @@ def test_a_case_that_the_replaced_secret_breaks_is_refused_by_the_name_of_its_fi
     assert run.exit_code == 0 and len(refused) == 1, run
     assert "the service checks /json/password of the answer to call 0" in refused[0], refused
     assert SECRET not in "".join(files(varied).values()) + run.output
+
+
+def test_a_case_that_is_another_at_another_time_of_day_is_named(varied):
+    run = record(varied, get("/open"), get("/plain"))
+    assert run.exit_code == 0 and "the time of day has an effect in 6 replays" in run.output and "GET /open, " in run.output, run
+    time = masks_of(varied)["time"]
+    names = {json.loads(text)["request"]["target"]: pathlib.Path(name).stem for name, text in files(varied).items() if "/" in name}
+    assert time == {"cases": 2, "replays": 6, "matters": [names["/open"]]}
+    assert verify(varied)[0].exit_code == 0
 
 
 def test_without_admission_all_are_kept_as_they_came(varied):

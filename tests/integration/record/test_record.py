@@ -52,7 +52,8 @@ def get(path, options=""):
     return f"curl -s -o /dev/null {options} http://127.0.0.1:$PORT_ORDERS{path}"
 
 
-def record(project, *traffic, folder="cases", before=(), options=()):
+def record(project, *traffic, folder="cases", before=(), options=("--no-admission",)):
+    """What was recorded, as it came: test_admission.py has what is kept of it."""
     project.write("traffic.sh", "\n".join(traffic))
     return project.filibuster("record", "-c", "filibuster.json", "--service", "orders", "--out", folder, *options, "--", *before, "sh", "traffic.sh")
 

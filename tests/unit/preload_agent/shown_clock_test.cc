@@ -74,9 +74,9 @@ TEST(ShownClock, ACallGetsTheDeadlineOfTheMachine) {
 TEST(ShownClock, OtherClocksTellNoTimeOfDay) {
   for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_REALTIME_COARSE, CLOCK_REALTIME_ALARM})
     EXPECT_TRUE(tells_time_of_day(clock)) << clock;
-  for (const clockid_t clock : {CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_COARSE,
-                                CLOCK_BOOTTIME, CLOCK_BOOTTIME_ALARM, CLOCK_PROCESS_CPUTIME_ID,
-                                CLOCK_THREAD_CPUTIME_ID, CLOCK_TAI})
+  for (const clockid_t clock :
+       {CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_COARSE, CLOCK_BOOTTIME,
+        CLOCK_BOOTTIME_ALARM, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, CLOCK_TAI})
     EXPECT_FALSE(tells_time_of_day(clock)) << clock;
 }
 

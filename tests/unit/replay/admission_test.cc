@@ -50,6 +50,10 @@ class FakeStage final : public Stage {
     return out;
   }
   void begin_pass(size_t number) override { pass = number; }
+  bool show_later(std::chrono::seconds by) override {
+    later = by;
+    return true;
+  }
   std::vector<std::string> process_misses() const override { return {}; }
   Case with_secrets(const Case& of, const std::set<std::string>& kept) const override {
     Case out = of;
@@ -63,6 +67,7 @@ class FakeStage final : public Stage {
   std::vector<Secret> in_case;
   std::vector<std::string> played;  // by this process
   size_t restarts = 0, replays = 0, pass = 0;
+  std::chrono::seconds later{0};
   bool stops = false;
 };
 
@@ -98,9 +103,9 @@ TEST_F(AdmissionTest, WhatPassesIsKeptAndReplayedOnProcessesOfItsOwn) {
   const auto out = Admission(&set_, &stage_).run();
   ASSERT_TRUE(out.ok());
   EXPECT_EQ(kept(), (Targets{"/a", "/b"}));
-  EXPECT_EQ(out->passes, 6u) << "five to see what varies, and one that counts";
-  EXPECT_EQ(out->replays, 14u) << "and one in the opposite order";
-  EXPECT_EQ(stage_.restarts, 6u) << "the first process has done nothing";
+  EXPECT_EQ(out->passes, 9u) << "five to see what varies, one that counts, three at other times";
+  EXPECT_EQ(out->replays, 20u) << "and one in the opposite order";
+  EXPECT_EQ(stage_.restarts, 9u) << "the first process has done nothing";
 }
 
 TEST_F(AdmissionTest, WhatVariesIsMaskedAndCasesThatAreEqualThenAreOne) {
@@ -222,6 +227,26 @@ TEST_F(AdmissionTest, StateThatGrowsIsRefusedWithWhatNeedsIt) {
   ASSERT_TRUE(out.ok());
   EXPECT_EQ(set_.cases.size(), 10u);
   EXPECT_EQ(out->grown, 2u);
+}
+
+TEST_F(AdmissionTest, WhatIsAnotherAtAnotherTimeIsNamedAndKept) {
+  add("/open", 1'796'030'047'123'456);
+  add("/always", 1'796'030'047'123'457);
+  stage_.judge = [&](const Case& of) {
+    const bool is_other_day = stage_.later >= std::chrono::hours(24);
+    return of.request.target == "/open" && is_other_day
+               ? differs(DifferenceKind::kAnswer, "/json/open", "true", "false")
+               : passed();
+  };
+  const auto out = Admission(&set_, &stage_).run();
+  ASSERT_TRUE(out.ok());
+  EXPECT_EQ(kept(), (Targets{"/open", "/always"}));
+  ASSERT_TRUE(set_.set.time);
+  EXPECT_EQ(set_.set.time->replays, 6u);
+  EXPECT_EQ(set_.set.time->matters, Targets{"1796030047123456"});
+  ASSERT_EQ(out->of_time.size(), 1u);
+  EXPECT_TRUE(out->of_time[0].starts_with("POST /open, on a weekend: ")) << out->of_time[0];
+  EXPECT_EQ(stage_.later.count(), 0);
 }
 
 TEST_F(AdmissionTest, TheSecretThatBreaksACaseIsNamed) {

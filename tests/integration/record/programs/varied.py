@@ -3,6 +3,7 @@
 GET /things/N: an identifier, a time, how long it took, a list without an order, a header; tells the neighbour and the cache of the identifier.
 GET /served: how many requests came before. GET /dice: a call or none, by chance. GET /all/N: two calls, in an order of chance.
 GET /rate/N: what the neighbour says, who is asked once. GET /count: how many requests for it came before.
+GET /open: the year.
 GET /login: what the neighbour says of a password that the service knows. GET /day: a time to the second.
 """
 import http.client
@@ -64,6 +65,8 @@ class Varied(BaseHTTPRequestHandler):
             answer = both(rest[0])
         elif what == "day":
             answer = {"now": int(time.time())}
+        elif what == "open":
+            answer = {"year": time.gmtime().tm_year}
         elif what == "rate":
             memory["rate"] = memory.get("rate") or ask("/rate")
             answer = {"of": rest[0], **memory["rate"]}
