@@ -11,10 +11,11 @@ namespace {
 
 constexpr size_t kLast = std::numeric_limits<size_t>::max();
 
-// Of divergences at one place, the first of these is the finding.
+// Of divergences at one place, the first of these is the finding. A call that is not recorded gets an
+// error, for which the calls behind it may not come.
 int rank_of(DifferenceKind kind) {
-  constexpr std::array kRanks{DifferenceKind::kInput, DifferenceKind::kMissing,
-                              DifferenceKind::kExtra, DifferenceKind::kOrder,
+  constexpr std::array kRanks{DifferenceKind::kInput, DifferenceKind::kExtra,
+                              DifferenceKind::kMissing, DifferenceKind::kOrder,
                               DifferenceKind::kAnswer};
   return static_cast<int>(std::find(kRanks.begin(), kRanks.end(), kind) - kRanks.begin());
 }

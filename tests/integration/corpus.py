@@ -22,7 +22,8 @@ def in_place(path):
     """The configuration at `path`, changed so that it may stand in any folder."""
     config = json.loads(path.read_text())
     for row in [*config["services"], *config["tests"]]:
-        row["directory"] = str(path.parent)
+        if "stubs" not in row:
+            row["directory"] = str(path.parent)
     if "descriptors" in config:
         config["descriptors"] = str(path.parent / config["descriptors"])
     return config

@@ -127,6 +127,13 @@ TEST_F(Replayed, AMissingCallBeforeAnExtraOneIsTheFinding) {
   EXPECT_EQ(kinds(replay()), (Kinds{"missing", "extra"}));
 }
 
+TEST_F(Replayed, AnExtraCallIsTheFindingWhereItsErrorKeepsTheNextOnesAway) {
+  sent_.resize(3);
+  sent_[2] = live(http_input("audit", "POST", "/log"));
+  end_.answer.status = 502;
+  EXPECT_EQ(kinds(replay()), (Kinds{"extra", "missing", "missing", "answer"}));
+}
+
 TEST_F(Replayed, AMissingAttemptIsNamedWithItsNumber) {
   Call again = case_.calls[3];
   again.after = {3};
