@@ -51,10 +51,10 @@ Headers without(const Headers& headers, std::span<const std::string_view> others
   return out;
 }
 
-std::vector<Piece> pieces_of(const wire::Http1Message& message) {
+std::vector<Piece> pieces_of(const wire::HttpMessage& message) {
   std::vector<Piece> out;
   uint64_t last_ns = message.head_ns;
-  for (const wire::Http1Piece& piece : message.pieces) {
+  for (const wire::HttpPiece& piece : message.pieces) {
     const uint64_t gap = (piece.time_ns - std::min(last_ns, piece.time_ns)) / kMillisecond;
     if (out.empty() || gap >= kLeastGapMs) out.push_back({0, gap >= kLeastGapMs ? gap : 0});
     out.back().size += piece.size;
@@ -76,7 +76,7 @@ Headers kept_of_answer(const Headers& headers) {
   return without(headers, kOfTheAnswer);
 }
 
-Request request_of(const wire::Http1Message& message) {
+Request request_of(const wire::HttpMessage& message) {
   Request out;
   out.method = message.method;
   out.target = message.target;
@@ -85,7 +85,7 @@ Request request_of(const wire::Http1Message& message) {
   return out;
 }
 
-Answer answer_of(const wire::Http1Message& message) {
+Answer answer_of(const wire::HttpMessage& message) {
   Answer out;
   out.status = message.status;
   out.headers = kept_of_answer(message.headers);
@@ -95,8 +95,8 @@ Answer answer_of(const wire::Http1Message& message) {
   return out;
 }
 
-wire::Http1Message message_of(const Request& request, const std::string& host) {
-  wire::Http1Message out;
+wire::HttpMessage message_of(const Request& request, const std::string& host) {
+  wire::HttpMessage out;
   out.method = request.method;
   out.target = request.target;
   out.headers.emplace_back("Host", host);
@@ -105,8 +105,8 @@ wire::Http1Message message_of(const Request& request, const std::string& host) {
   return out;
 }
 
-wire::Http1Message message_of(const Answer& answer) {
-  wire::Http1Message out;
+wire::HttpMessage message_of(const Answer& answer) {
+  wire::HttpMessage out;
   out.status = answer.status;
   out.headers = answer.headers;
   out.trailers = answer.trailers;

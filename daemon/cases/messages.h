@@ -16,12 +16,12 @@ Headers kept_of_answer(const Headers& headers);
 // Parts of a body that are nearer than this are one piece.
 inline constexpr uint64_t kLeastGapMs = 10;
 
-Request request_of(const wire::Http1Message& message);
-Answer answer_of(const wire::Http1Message& message);
+Request request_of(const wire::HttpMessage& message);
+Answer answer_of(const wire::HttpMessage& message);
 
 // `host`: the Host field of a request.
-wire::Http1Message message_of(const Request& request, const std::string& host);
+wire::HttpMessage message_of(const Request& request, const std::string& host);
 // An answer with trailers or pieces is chunked. Of one that never came, the status is 0.
-wire::Http1Message message_of(const Answer& answer);
+wire::HttpMessage message_of(const Answer& answer);
 
 }  // namespace filibuster::cases

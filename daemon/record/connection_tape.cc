@@ -31,7 +31,7 @@ bool is_by_library(const std::string& name) {
   return known != nullptr && known->has(resp::kByLibrary);
 }
 
-size_t size_of(const wire::Http1Message& message) {
+size_t size_of(const wire::HttpMessage& message) {
   size_t out = kOverhead + message.body.size() + message.target.size();
   for (const auto& [name, value] : message.headers) out += name.size() + value.size();
   return out;
@@ -41,7 +41,7 @@ size_t size_of(const nlohmann::json& value) {
   return kOverhead + value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).size();
 }
 
-std::string problem_of(const wire::Http1Message& message) {
+std::string problem_of(const wire::HttpMessage& message) {
   if (message.too_large) return "a message is larger than 4 MiB";
   if (message.unseen != 0)
     return "a part of a body went by unseen (sendfile or splice, docs/preload.md)";
@@ -200,7 +200,7 @@ void ConnectionTape::end_direction(bool requests, uint64_t time_ns) {
 void ConnectionTape::tell_methods() {
   const Direction& requests = direction(true);
   if (!requests.http || requests.http->state() != wire::Http1Reader::State::kInMessage) return;
-  const wire::Http1Message& open = requests.http->open_message();
+  const wire::HttpMessage& open = requests.http->open_message();
   if (open.number <= methods_told_ || open.method.empty()) return;
   methods_told_ = open.number;
   direction(false).http->expect_answer_to(open.method);
@@ -224,8 +224,8 @@ ConnectionTape::Kept& ConnectionTape::exchange(uint64_t number, uint64_t time_ns
   return out;
 }
 
-void ConnectionTape::keep(bool requests, std::vector<wire::Http1Message> messages) {
-  for (wire::Http1Message& each : messages) {
+void ConnectionTape::keep(bool requests, std::vector<wire::HttpMessage> messages) {
+  for (wire::HttpMessage& each : messages) {
     if (requests && each.number > methods_told_) {
       methods_told_ = each.number;
       direction(false).http->expect_answer_to(each.method);
@@ -332,7 +332,7 @@ Exchange ConnectionTape::take(uint64_t number) {
   }
   const auto& answers = direction(false).http;
   if (answers && !out.answer && answers->state() == wire::Http1Reader::State::kInMessage) {
-    const wire::Http1Message& open = answers->open_message();
+    const wire::HttpMessage& open = answers->open_message();
     if (before_ + open.number == number && open.status != 0) out.answer = open;
   }
   if (!out.request && !out.command)

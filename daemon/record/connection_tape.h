@@ -20,7 +20,7 @@
 namespace filibuster::record {
 
 struct Exchange {
-  std::optional<wire::Http1Message> request, answer;
+  std::optional<wire::HttpMessage> request, answer;
   std::optional<nlohmann::json> command, reply;
   bool answer_is_whole = false;  // else `answer` is what came of it
   // Why it is not whole, as far as the connection knows; "": nothing is wrong, or the rest never came.
@@ -102,7 +102,7 @@ class ConnectionTape {
   // False: bytes are missing before `position`, and nothing more is read.
   bool follows(Direction* from, uint64_t position);
   void tell_methods();
-  void keep(bool requests, std::vector<wire::Http1Message> messages);
+  void keep(bool requests, std::vector<wire::HttpMessage> messages);
   void keep(bool requests, std::vector<wire::RespMessage> messages);
   void keep_command(wire::RespMessage message);
   void keep_reply(wire::RespMessage message);

@@ -104,7 +104,7 @@ TEST(Messages, WhatBelongsToAConnectionIsNotKept) {
 
 TEST(Messages, GapsOfAStreamAreKept) {
   constexpr uint64_t kMs = 1'000'000;
-  wire::Http1Message message;
+  wire::HttpMessage message;
   message.status = 200;
   message.head_ns = 100 * kMs;
   message.body = "aabbcc";
