@@ -10,6 +10,7 @@
 
 #include "daemon/base/descriptors.h"
 #include "daemon/cases/messages.h"
+#include "daemon/wire/http1_message.h"
 
 namespace filibuster::replay {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "daemon/cases/case_folder.h"
 #include "daemon/cases/messages.h"
+#include "daemon/wire/http1_message.h"
 #include "tests/unit/cases/recipe.h"
 #include "tests/unit/temporary_folder.h"
 
