@@ -89,8 +89,8 @@ std::vector<Piece> message_pieces(const wire::HttpMessage& message,
       return one.ended_ns > each.begun_ns;
     });
     const auto came = static_cast<size_t>(first_later - asked.begin());
-    const std::optional<uint64_t> after =
-        came < asked.size() ? std::optional<uint64_t>(came) : std::nullopt;
+    const bool was_open = came < asked.size() || request.ended_ns > each.begun_ns;
+    const std::optional<uint64_t> after = was_open ? std::optional<uint64_t>(came) : std::nullopt;
     const uint64_t since = came == 0 ? last_ns : std::max(last_ns, asked[came - 1].ended_ns);
     uint64_t gap = (each.begun_ns - std::min(since, each.begun_ns)) / kMillisecond;
     if (gap < kLeastGapMs) gap = 0;

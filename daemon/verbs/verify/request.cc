@@ -18,6 +18,7 @@ class VerifyVerb final : public Verb {
     const nlohmann::json options = json.value("verify", nlohmann::json::object());
     own->set = replay::load_cases(options.value("cases", ""), &draft->errors);
     own->updates = options.value("update", false);
+    own->keeps_gaps = options.value("real_gaps", false);
     own->only = options.value("only", std::vector<std::string>());
     std::vector<std::string> names;
     for (const cases::Case& each : own->set.cases) names.push_back(cases::name_in_path(each.file));

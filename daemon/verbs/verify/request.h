@@ -13,6 +13,7 @@ struct VerifyRequest final : VerbRequest {
   replay::LoadedSet set;
   std::vector<std::string> only;  // names of cases; empty: all
   bool updates = false;           // what differs is accepted, and written
+  bool keeps_gaps = false;        // parts of answers come as slowly as they were recorded
 };
 
 const Verb& verify_verb();

@@ -109,12 +109,17 @@ wire::HttpMessage stream(std::initializer_list<uint64_t> times) {
 }
 
 TEST(GrpcCase, AnswersThatComeInTurnsSayWhatTheyHaveWaitedFor) {
-  const wire::HttpMessage request = stream({1, 3, 5});
+  wire::HttpMessage request = stream({1, 3, 5});
+  request.ended_ns = 5 * kStep;
   wire::HttpMessage answer = stream({2, 4, 5, 6});
   answer.status = 200;
   answer.head_ns = 2 * kStep;
   EXPECT_EQ(answer_of(answer, &request).pieces,
             (std::vector<Piece>{{6, 0, 1}, {6, 20, 2}, {6, 0, {}}, {6, 20, {}}}));
+  request.ended_ns = 7 * kStep;
+  EXPECT_EQ(answer_of(answer, &request).pieces,
+            (std::vector<Piece>{{6, 0, 1}, {6, 20, 2}, {6, 0, 3}, {6, 20, 3}}))
+      << "its client ends the request when it has the last answer";
 }
 
 TEST(GrpcCase, AnswersThatComeBehindTheWholeRequestAreNoTurns) {
