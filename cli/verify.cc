@@ -15,7 +15,7 @@ struct VerifyOptions {
   SessionOptions session;
   std::string cases;
   std::vector<std::string> only;
-  bool update = false, real_time = false;
+  bool update = false, real_time = false, real_gaps = false;
   Copy copies[3] = {{"junit", ""}, {"sarif", ""}, {"markdown", ""}};
 };
 
@@ -29,6 +29,9 @@ Work declare_verify(CLI::App& app) {
   app.add_flag("--update", options->update, "accept what differs: the files have it then");
   app.add_flag("--real-time", options->real_time,
                "show the service the time of now, not that of the recording");
+  app.add_flag(
+      "--real-gaps", options->real_gaps,
+      "answers that were recorded in parts come as slowly as they did then (default: 100 ms a pause at most)");
   app.add_option("--junit", options->copies[0].file, "write JUnit XML here")->type_name("FILE");
   app.add_option("--sarif", options->copies[1].file, "write SARIF here")->type_name("FILE");
   app.add_option("--markdown", options->copies[2].file, "write Markdown here")->type_name("FILE");
@@ -46,7 +49,8 @@ Work declare_verify(CLI::App& app) {
     request.value()["verify"] = {{"cases", path},
                                  {"only", options->only},
                                  {"update", options->update},
-                                 {"real_time", options->real_time}};
+                                 {"real_time", options->real_time},
+                                 {"real_gaps", options->real_gaps}};
     return run_session(options->session, request.value(),
                        [&](const Daemon& daemon, const std::string& id, int ended) {
                          return write_copies(options->copies, daemon, id, ended);

@@ -32,7 +32,7 @@ struct PartWriter {
 
  private:
   void put_request(const Request& request, wire::JsonNode* out);
-  void put_body(const std::string& body, wire::JsonNode* out);
+  void put_body(const std::string& body, const Headers& headers, wire::JsonNode* out);
 };
 
 // The bytes of a body file. nullopt: there is none of this name.
@@ -53,7 +53,7 @@ class PartReader {
 
   // What the tables of members call.
   struct Body {
-    std::optional<std::string> json, text, file;
+    std::optional<std::string> json, text, file, grpc;
     std::optional<wire::JsonStyle> style;
     size_t json_offset = 0, style_offset = 0;
   };
@@ -64,6 +64,7 @@ class PartReader {
   void body_file(const SourceNode& node, Body* out);
   void json_body(const SourceNode& node, Body* out);
   void style(const SourceNode& node, Body* out);
+  void messages(const SourceNode& node, Body* out);
   std::string whole_body(const SourceNode& node, Body body);
   nlohmann::json command(const SourceNode& node);
   nlohmann::json reply(const SourceNode& node);

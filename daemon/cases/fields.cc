@@ -6,7 +6,9 @@
 
 #include "core/index/execution_index.h"
 #include "core/text/ascii.h"
+#include "core/text/base64.h"
 #include "core/text/uri.h"
+#include "daemon/cases/grpc_body.h"
 #include "daemon/report/words.h"
 #include "daemon/wire/body_form.h"
 #include "daemon/wire/resp_value.h"
@@ -76,10 +78,21 @@ class FieldWriter {
 
   void body(const std::string& bytes, const Headers& headers) {
     if (bytes.empty()) return;
+    if (is_grpc(headers)) {
+      if (const auto all = grpc_messages(bytes)) return messages(*all);
+    }
     if (const auto node = wire::json_body(bytes)) return json(*node);
     if (is_form(headers)) return pairs(bytes, "/form", form_);
     if (auto token = wire::json_token(bytes)) return put("/text", std::move(*token));
-    put("/body", std::to_string(bytes.size()) + " bytes, " + to_hex(hash_text(bytes)));
+    put("/body", bytes_shown(bytes));
+  }
+
+  void messages(const std::vector<std::string_view>& all) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      const bool is_short = all[i].size() <= kMostShown;
+      put("/messages/" + std::to_string(i),
+          is_short ? value_token(to_base64(all[i])) : bytes_shown(all[i]));
+    }
   }
 
   void headers(const Headers& headers, const std::string& place,
@@ -118,6 +131,10 @@ class FieldWriter {
   Fields take() { return std::move(out_); }
 
  private:
+  static std::string bytes_shown(std::string_view bytes) {
+    return std::to_string(bytes.size()) + " bytes, " + to_hex(hash_text(bytes));
+  }
+
   void node_fields(const wire::JsonNode& node, std::string* pointer) {
     if (!names_.empty() && is_masked(*masks_, json_, names_))
       return put(*pointer, std::string(kMaskedField));
@@ -224,6 +241,7 @@ Fields answer_fields(const Answer& answer, const Request& request, const Rules& 
   if (answer.silence) out.put("/silence", "true");
   if (answer.ends != Ends::kNone)
     out.put("/ends", answer.ends == Ends::kReset ? "\"reset\"" : "\"closed\"");
+  if (answer.stream_error) out.put("/stream_error", std::to_string(*answer.stream_error));
   out.headers(answer.headers, "/headers", nullptr, &rules.varying_headers);
   out.body(answer.body, answer.headers);
   out.headers(answer.trailers, "/trailers", nullptr);

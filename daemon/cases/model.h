@@ -27,15 +27,19 @@ enum class Ends : uint8_t { kNone, kReset, kClosed };
 
 struct Request {
   std::string method, target;
-  Headers headers;  // those that kept_of_request() (messages.h) leaves
-  std::string body;
+  Headers headers;   // those that kept_of_request() (messages.h) leaves
+  std::string body;  // of gRPC: its messages, each with its prefix
   std::string port;  // the name of the service's port; "": its first one
+  bool http2 = false;
   bool operator==(const Request&) const = default;
 };
 
-// A part of a body that came by itself. `gap_ms`: since the part before it, or the head.
+// A part of a body that came by itself. `gap_ms`: since the part before it, or the head, or what it has waited for.
 struct Piece {
   uint64_t size = 0, gap_ms = 0;
+  // Of a gRPC call that sends and receives in turns: how many messages of the request were there
+  // before it. nullopt: the whole request was.
+  std::optional<uint64_t> after = {};
   bool operator==(const Piece&) const = default;
 };
 
@@ -43,9 +47,10 @@ struct Answer {
   uint16_t status = 0;  // 0: there was none; see `silence` and `ends`
   Headers headers, trailers;
   std::string body;
-  std::vector<Piece> pieces;  // only where it came with gaps
+  std::vector<Piece> pieces;  // only where it came with gaps, or in turns with the request
   bool silence = false;       // the caller gave up waiting
   Ends ends = Ends::kNone;
+  std::optional<uint32_t> stream_error;  // kReset of a stream of HTTP/2: its code (RFC 9113 §7)
   bool operator==(const Answer&) const = default;
 };
 

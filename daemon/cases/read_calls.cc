@@ -1,6 +1,9 @@
 #include <algorithm>
 
+#include "core/grpc/message_reader.h"
+#include "core/http2/frame.h"
 #include "daemon/cases/case_parts.h"
+#include "daemon/cases/grpc_body.h"
 
 namespace filibuster::cases {
 namespace {
@@ -46,14 +49,27 @@ constexpr Key<Draft> kTextKey = {
         out->body.text = node.text;
     }};
 template <typename Draft>
+constexpr Key<Draft> kMessagesKey = {
+    "messages", false,
+    [](Reader&, const SourceNode& node, Draft* out) { out->parts->messages(node, &out->body); }};
+template <typename Draft>
 constexpr Key<Draft> kBodyKey = {"body", false, [](Reader&, const SourceNode& node, Draft* out) {
                                    out->parts->body_file(node, &out->body);
                                  }};
+
+void read_protocol(Reader& reader, const SourceNode& node, Request* out) {
+  constexpr std::string_view kWords[] = {"http1", "http2"};
+  if (const auto word = reader.word(node, "'protocol'", kWords)) out->http2 = *word == 1;
+}
 
 constexpr Key<RequestDraft> kRequestKeys[] = {
     {"port", false,
      [](Reader& reader, const SourceNode& node, RequestDraft* out) {
        out->value.port = read_plain_name(reader, node, "'port'");
+     }},
+    {"protocol", false,
+     [](Reader& reader, const SourceNode& node, RequestDraft* out) {
+       read_protocol(reader, node, &out->value);
      }},
     {"method", true,
      [](Reader&, const SourceNode& node, RequestDraft* out) {
@@ -70,6 +86,7 @@ constexpr Key<RequestDraft> kRequestKeys[] = {
     kJsonKey<RequestDraft>,
     kStyleKey<RequestDraft>,
     kTextKey<RequestDraft>,
+    kMessagesKey<RequestDraft>,
     kBodyKey<RequestDraft>,
 };
 
@@ -85,6 +102,41 @@ void read_ends(Reader& reader, const SourceNode& node, Answer* out) {
     out->ends = *word == 0 ? Ends::kReset : Ends::kClosed;
 }
 
+void read_pieces(Reader& reader, const SourceNode& node, Answer* out) {
+  if (!reader.expect(node, NodeKind::kArray, "'pieces'")) return;
+  for (const SourceNode& each : node.children) {
+    const size_t members = each.kind == NodeKind::kArray ? each.children.size() : 0;
+    if (members != 2 && members != 3) {
+      reader.error(each.offset,
+                   "a piece: expected [bytes, milliseconds before it], and for gRPC [messages, "
+                   "milliseconds before them, messages of the request before them]");
+      continue;
+    }
+    const auto size = reader.integer(each.children[0], "the size of a piece", 0, kMostPieceSize);
+    const auto gap = reader.integer(each.children[1], "milliseconds before a piece", 0, kMostGap);
+    const auto after = members == 3 ? reader.integer(each.children[2], "messages before a piece", 0,
+                                                     kMostPieceSize)
+                                    : std::nullopt;
+    if (!size || !gap) continue;
+    out->pieces.push_back({static_cast<uint64_t>(*size), static_cast<uint64_t>(*gap), {}});
+    if (after) out->pieces.back().after = static_cast<uint64_t>(*after);
+  }
+}
+
+void read_stream_error(Reader& reader, const SourceNode& node, Answer* out) {
+  constexpr int64_t kMostCode = 0xffffffff;
+  if (node.kind == NodeKind::kInteger) {
+    if (const auto code = reader.integer(node, "'stream_error'", 0, kMostCode))
+      out->stream_error = static_cast<uint32_t>(*code);
+    return;
+  }
+  std::vector<std::string_view> names;
+  for (uint32_t code = 0; !http2::to_name(static_cast<http2::ErrorCode>(code)).empty(); ++code)
+    names.push_back(http2::to_name(static_cast<http2::ErrorCode>(code)));
+  if (const auto word = reader.word(node, "'stream_error'", names))
+    out->stream_error = static_cast<uint32_t>(*word);
+}
+
 constexpr Key<AnswerDraft> kAnswerKeys[] = {
     {"status", false,
      [](Reader& reader, const SourceNode& node, AnswerDraft* out) {
@@ -98,6 +150,7 @@ constexpr Key<AnswerDraft> kAnswerKeys[] = {
     kJsonKey<AnswerDraft>,
     kStyleKey<AnswerDraft>,
     kTextKey<AnswerDraft>,
+    kMessagesKey<AnswerDraft>,
     kBodyKey<AnswerDraft>,
     {"trailers", false,
      [](Reader&, const SourceNode& node, AnswerDraft* out) {
@@ -105,18 +158,7 @@ constexpr Key<AnswerDraft> kAnswerKeys[] = {
      }},
     {"pieces", false,
      [](Reader& reader, const SourceNode& node, AnswerDraft* out) {
-       if (!reader.expect(node, NodeKind::kArray, "'pieces'")) return;
-       for (const SourceNode& each : node.children) {
-         if (each.kind != NodeKind::kArray || each.children.size() != 2) {
-           reader.error(each.offset, "a piece: expected [bytes, milliseconds before it]");
-           continue;
-         }
-         const auto size = reader.integer(each.children[0], "bytes of a piece", 0, kMostPieceSize);
-         const auto gap =
-             reader.integer(each.children[1], "milliseconds before a piece", 0, kMostGap);
-         if (size && gap)
-           out->value.pieces.push_back({static_cast<uint64_t>(*size), static_cast<uint64_t>(*gap)});
-       }
+       read_pieces(reader, node, &out->value);
      }},
     {"silence", false,
      [](Reader& reader, const SourceNode& node, AnswerDraft* out) {
@@ -125,6 +167,10 @@ constexpr Key<AnswerDraft> kAnswerKeys[] = {
     {"ends", false,
      [](Reader& reader, const SourceNode& node, AnswerDraft* out) {
        read_ends(reader, node, &out->value);
+     }},
+    {"stream_error", false,
+     [](Reader& reader, const SourceNode& node, AnswerDraft* out) {
+       read_stream_error(reader, node, &out->value);
      }},
 };
 
@@ -178,6 +224,10 @@ constexpr Key<CallDraft> kHttpCallKeys[] = {
     kCauseKey,
     kAfterKey,
     kAttemptKey,
+    {"protocol", false,
+     [](Reader& reader, const SourceNode& node, CallDraft* out) {
+       read_protocol(reader, node, &out->value.input.http);
+     }},
     {"method", true,
      [](Reader&, const SourceNode& node, CallDraft* out) {
        out->value.input.http.method = out->parts->method(node);
@@ -193,6 +243,7 @@ constexpr Key<CallDraft> kHttpCallKeys[] = {
     kJsonKey<CallDraft>,
     kStyleKey<CallDraft>,
     kTextKey<CallDraft>,
+    kMessagesKey<CallDraft>,
     kBodyKey<CallDraft>,
     {"answer", true,
      [](Reader&, const SourceNode& node, CallDraft* out) {
@@ -224,6 +275,19 @@ constexpr Key<CallDraft> kRedisCallKeys[] = {
      }},
 };
 
+// The bytes of pieces whose sizes are numbers of messages.
+bool put_sizes(Answer* out) {
+  const auto messages = grpc_messages(out->body);
+  if (out->pieces.empty() || !messages) return out->pieces.empty();
+  auto next = messages->begin();
+  for (Piece& piece : out->pieces) {
+    if (piece.size > static_cast<uint64_t>(messages->end() - next)) return false;
+    for (uint64_t left = std::exchange(piece.size, 0); left != 0; --left, ++next)
+      piece.size += grpc::kPrefixSize + next->size();
+  }
+  return next == messages->end();
+}
+
 struct OpeningDraft {
   PartReader* parts;
   Opening value = {};
@@ -253,8 +317,14 @@ Answer PartReader::answer(const SourceNode& node) {
   const size_t before = reader_->errors();
   read_object<AnswerDraft>(*reader_, node, "'answer'", kAnswerKeys, &draft);
   Answer& out = draft.value;
+  const bool in_messages = draft.body.grpc.has_value();
   out.body = whole_body(node, std::move(draft.body));
   if (reader_->errors() != before) return std::move(out);
+  if (in_messages && !put_sizes(&out))
+    reader_->error(node.offset, "'pieces' do not have as many messages as 'messages'");
+  if (out.stream_error && out.ends != Ends::kReset)
+    reader_->error(node.offset,
+                   "'stream_error' says how a stream was reset: 'ends' is not \"reset\"");
   uint64_t size = 0;
   for (const Piece& piece : out.pieces) size += piece.size;
   if (!out.pieces.empty() && size != out.body.size())

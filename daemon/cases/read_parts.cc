@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "core/hash.h"
+#include "core/text/base64.h"
 #include "daemon/cases/case_parts.h"
+#include "daemon/cases/grpc_body.h"
 #include "daemon/cases/route.h"
 #include "daemon/config/sections.h"
 #include "daemon/wire/body_form.h"
@@ -154,14 +156,30 @@ void PartReader::style(const SourceNode& node, Body* out) {
   reader_->error(node.offset, "'style': expected " + config::list_of(words));
 }
 
+void PartReader::messages(const SourceNode& node, Body* out) {
+  if (!reader_->expect(node, NodeKind::kArray, "'messages'")) return;
+  out->grpc.emplace();
+  for (const SourceNode& each : node.children) {
+    const auto message = each.kind == NodeKind::kString ? from_base64(each.text) : std::nullopt;
+    if (message) {
+      put_grpc_message(*message, &*out->grpc);
+    } else {
+      reader_->error(each.offset, "'messages': expected the bytes of a message in base64");
+    }
+  }
+}
+
 std::string PartReader::whole_body(const SourceNode& node, Body body) {
-  const int forms = (body.json ? 1 : 0) + (body.text ? 1 : 0) + (body.file ? 1 : 0);
+  const int forms =
+      (body.json ? 1 : 0) + (body.text ? 1 : 0) + (body.file ? 1 : 0) + (body.grpc ? 1 : 0);
   if (forms > 1)
-    reader_->error(node.offset, "a body has one form: 'json', 'text' or 'body', not several");
+    reader_->error(node.offset,
+                   "a body has one form: 'json', 'text', 'messages' or 'body', not several");
   if (body.style && !body.json)
     reader_->error(body.style_offset, "'style' says how 'json' was written, and there is none");
   if (body.text) return std::move(*body.text);
   if (body.file) return std::move(*body.file);
+  if (body.grpc) return std::move(*body.grpc);
   if (!body.json) return "";
   const auto value = wire::parse_json_node(*body.json, wire::kMostJsonDepth);
   if (!value) {

@@ -1,6 +1,12 @@
+#include <optional>
+
+#include "core/grpc/message_reader.h"
 #include "core/hash.h"
+#include "core/http2/frame.h"
+#include "core/text/base64.h"
 #include "daemon/cases/case_parts.h"
 #include "daemon/cases/file_text.h"
+#include "daemon/cases/grpc_body.h"
 #include "daemon/cases/route.h"
 #include "daemon/wire/body_form.h"
 
@@ -27,6 +33,49 @@ void put_end(const Answer& answer, JsonNode* out) {
   if (answer.silence) out->add("silence", JsonNode::scalar("true"));
   if (answer.ends != Ends::kNone)
     out->add("ends", text_node(answer.ends == Ends::kReset ? "reset" : "closed"));
+  if (!answer.stream_error) return;
+  const std::string_view name = http2::to_name(static_cast<http2::ErrorCode>(*answer.stream_error));
+  out->add("stream_error", name.empty() ? number_node(*answer.stream_error) : text_node(name));
+}
+
+// What stands as "messages" in a file. nullopt: the body has another form.
+std::optional<std::vector<std::string_view>> shown_messages(const std::string& body,
+                                                            const Headers& headers) {
+  if (body.empty() || body.size() > kMostInline || !is_grpc(headers)) return std::nullopt;
+  return grpc_messages(body);
+}
+
+// How many messages each piece has; empty: not each of them is whole messages.
+std::vector<uint64_t> messages_of_pieces(const std::vector<Piece>& pieces,
+                                         const std::vector<std::string_view>& messages) {
+  std::vector<uint64_t> out;
+  auto next = messages.begin();
+  for (const Piece& piece : pieces) {
+    uint64_t left = piece.size, count = 0;
+    for (; left != 0 && next != messages.end() && left >= grpc::kPrefixSize + next->size();
+         ++next) {
+      left -= grpc::kPrefixSize + next->size();
+      ++count;
+    }
+    if (left != 0) return {};
+    out.push_back(count);
+  }
+  return out;
+}
+
+JsonNode piece_nodes(const Answer& answer) {
+  std::vector<uint64_t> counts;
+  if (const auto messages = shown_messages(answer.body, answer.headers))
+    counts = messages_of_pieces(answer.pieces, *messages);
+  JsonNode out = JsonNode::array();
+  for (size_t i = 0; i < answer.pieces.size(); ++i) {
+    const Piece& piece = answer.pieces[i];
+    JsonNode each = JsonNode::array();
+    each.add(number_node(counts.empty() ? piece.size : counts[i])).add(number_node(piece.gap_ms));
+    if (piece.after) each.add(number_node(*piece.after));
+    out.add(std::move(each));
+  }
+  return out;
 }
 
 // Values of RESP are not deep (daemon/wire/resp_value.h), and print as valid JSON.
@@ -39,7 +88,13 @@ JsonNode json_nodes(const nlohmann::json& value) {
 
 }  // namespace
 
-void PartWriter::put_body(const std::string& body, JsonNode* out) {
+void PartWriter::put_body(const std::string& body, const Headers& headers, JsonNode* out) {
+  if (const auto messages = shown_messages(body, headers)) {
+    JsonNode nodes = JsonNode::array();
+    for (const std::string_view each : *messages) nodes.add(text_node(to_base64(each)));
+    out->add("messages", std::move(nodes));
+    return;
+  }
   wire::BodyForm form;
   if (body.size() > kMostInline) {
     form.kind = wire::BodyKind::kBytes;
@@ -70,9 +125,10 @@ void PartWriter::put_body(const std::string& body, JsonNode* out) {
 }
 
 void PartWriter::put_request(const Request& request, JsonNode* out) {
+  if (request.http2) out->add("protocol", text_node("http2"));
   out->add("method", text_node(request.method)).add("target", text_node(request.target));
   put_headers("headers", request.headers, out);
-  put_body(request.body, out);
+  put_body(request.body, request.headers, out);
 }
 
 JsonNode PartWriter::request(const Request& request) {
@@ -86,17 +142,9 @@ JsonNode PartWriter::answer(const Answer& answer) {
   JsonNode out = JsonNode::object();
   if (answer.status != 0) out.add("status", number_node(answer.status));
   put_headers("headers", answer.headers, &out);
-  put_body(answer.body, &out);
+  put_body(answer.body, answer.headers, &out);
   put_headers("trailers", answer.trailers, &out);
-  if (!answer.pieces.empty()) {
-    JsonNode pieces = JsonNode::array();
-    for (const Piece& piece : answer.pieces) {
-      JsonNode pair = JsonNode::array();
-      pair.add(number_node(piece.size)).add(number_node(piece.gap_ms));
-      pieces.add(std::move(pair));
-    }
-    out.add("pieces", std::move(pieces));
-  }
+  if (!answer.pieces.empty()) out.add("pieces", piece_nodes(answer));
   put_end(answer, &out);
   return out;
 }

@@ -19,7 +19,8 @@ void add_problem(std::string* to, const char* text) {
 }
 
 // What came in the place of an answer, and what is not whole.
-void fill_ending(DraftCall* call, bool has_answer, bool is_whole, std::string* problem) {
+void fill_ending(DraftCall* call, bool has_answer, const Exchange& exchange, std::string* problem) {
+  const bool is_whole = exchange.answer_is_whole;
   cases::Answer& answer = call->call.answer;
   switch (call->ending.outcome) {
     case RpcOutcome::kAnswered:
@@ -30,6 +31,7 @@ void fill_ending(DraftCall* call, bool has_answer, bool is_whole, std::string* p
       return;
     case RpcOutcome::kReset:
       answer.ends = Ends::kReset;
+      answer.stream_error = exchange.stream_error;
       return;
     case RpcOutcome::kClosed:
       answer.ends = Ends::kClosed;
@@ -42,6 +44,10 @@ void fill_ending(DraftCall* call, bool has_answer, bool is_whole, std::string* p
     case RpcOutcome::kGarbled:
       return add_problem(problem, "what came is no answer in its protocol");
   }
+}
+
+cases::Answer answer_of(const Exchange& exchange) {
+  return cases::answer_of(*exchange.answer, exchange.request ? &*exchange.request : nullptr);
 }
 
 std::string dumped(const nlohmann::json& value) {
@@ -182,8 +188,9 @@ void find_attempts(std::vector<DraftCall>* calls) {
     const auto [place, is_first] = last.try_emplace(to_hex(asked(each)), i);
     if (is_first) continue;
     const DraftCall& before = (*calls)[std::exchange(place->second, i)];
-    const Protocol protocol =
-        each.call.input.kind == Kind::kRedis ? Protocol::kRedis : Protocol::kHttp;
+    const Protocol protocol = each.call.input.kind == Kind::kRedis ? Protocol::kRedis
+                              : each.is_grpc                       ? Protocol::kGrpc
+                                                                   : Protocol::kHttp;
     if (!before.ending.failed(protocol) || before.finished_ns > each.issued_ns) continue;
     each.call.attempt_of = before.call.attempt_of ? *before.call.attempt_of
                                                   : static_cast<size_t>(&before - calls->data());
@@ -223,7 +230,7 @@ std::string fill_call(DraftCall* call, Exchange exchange) {
     to.input.command =
         exchange.command ? std::move(*exchange.command) : nlohmann::json::array({call->method});
     to.reply = std::move(exchange.reply);
-    fill_ending(call, to.reply.has_value(), exchange.answer_is_whole, &problem);
+    fill_ending(call, to.reply.has_value(), exchange, &problem);
     return problem;
   }
   if (exchange.request) {
@@ -232,14 +239,14 @@ std::string fill_call(DraftCall* call, Exchange exchange) {
     to.input.http.method = call->method;
     to.input.http.target = call->target;
   }
-  if (exchange.answer) to.answer = cases::answer_of(*exchange.answer);
-  fill_ending(call, exchange.answer.has_value(), exchange.answer_is_whole, &problem);
+  if (exchange.answer) to.answer = answer_of(exchange);
+  fill_ending(call, exchange.answer.has_value(), exchange, &problem);
   return problem;
 }
 
 std::string fill_entry(cases::Case* to, Exchange exchange) {
   if (exchange.request) to->request = cases::request_of(*exchange.request);
-  if (exchange.answer) to->answer = cases::answer_of(*exchange.answer);
+  if (exchange.answer) to->answer = answer_of(exchange);
   if (!exchange.problem.empty()) return exchange.problem;
   return exchange.answer && exchange.answer_is_whole ? "" : "its answer was not recorded whole";
 }

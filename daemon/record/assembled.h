@@ -29,7 +29,7 @@ struct DraftCall {
   uint64_t number = 0;         // on its connection
   std::string method, target;  // as it was told when it was issued
   RpcEnding ending;
-  bool is_http2 = false;
+  bool is_http2 = false, is_grpc = false;
 };
 
 struct RecordedCase {

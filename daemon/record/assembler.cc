@@ -97,6 +97,7 @@ void Assembler::on(const EventSource& source, const EventHead& head, const RpcIs
   draft.method = event.method;
   draft.target = event.target;
   draft.is_http2 = (event.flags & kRpcHttp2) != 0;
+  draft.is_grpc = (event.flags & kRpcGrpc) != 0;
   join_cause(source, event, &call);
 }
 

@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "core/resp/commands.h"
+#include "daemon/record/exchange_parts.h"
 
 namespace filibuster::record {
 namespace {
-
-constexpr size_t kOverhead = 256;  // of an exchange, beside its bytes
 
 // In capital letters.
 std::string command_of(const nlohmann::json& command) {
@@ -31,26 +30,9 @@ bool is_by_library(const std::string& name) {
   return known != nullptr && known->has(resp::kByLibrary);
 }
 
-size_t size_of(const wire::Http1Message& message) {
-  size_t out = kOverhead + message.body.size() + message.target.size();
-  for (const auto& [name, value] : message.headers) out += name.size() + value.size();
-  return out;
-}
-
 size_t size_of(const nlohmann::json& value) {
-  return kOverhead + value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).size();
-}
-
-std::string problem_of(const wire::Http1Message& message) {
-  if (message.too_large) return "a message is larger than 4 MiB";
-  if (message.unseen != 0)
-    return "a part of a body went by unseen (sendfile or splice, docs/preload.md)";
-  if (message.upgraded) return "its connection was upgraded to another protocol";
-  return "";
-}
-
-void set_once(std::string* to, const std::string& text) {
-  if (to->empty()) *to = text;
+  return kExchangeOverhead +
+         value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).size();
 }
 
 }  // namespace
@@ -73,11 +55,13 @@ void ConnectionTape::seen(const ConnectionSeen& event) {
         std::make_unique<wire::RespReader>(wire::RespReader::Direction::kCommands);
     direction(false).resp =
         std::make_unique<wire::RespReader>(wire::RespReader::Direction::kReplies);
+  } else if (event.seen_from == SeenFrom::kItsFirstByte) {
+    http2_ = std::make_unique<wire::Http2Reader>();
   } else {
-    lose("it is HTTP/2, which is not recorded yet");
+    lose("its connection was joined in the middle: header fields refer to earlier ones");
   }
   for (Waiting& each : std::exchange(waiting_, {})) {
-    kept_ -= each.text.size() + kOverhead;
+    kept_ -= each.text.size() + kExchangeOverhead;
     each.bytes.bytes = {reinterpret_cast<const uint8_t*>(each.text.data()), each.text.size()};
     switch (each.kind) {
       case Waiting::Kind::kBytes:
@@ -96,19 +80,19 @@ void ConnectionTape::bytes(uint64_t time_ns, const TapeBytes& record) {
   if (known_) return take_bytes(time_ns, record);
   Waiting each{Waiting::Kind::kBytes, time_ns, record, {}, {}, {}};
   each.text.assign(record.bytes.begin(), record.bytes.end());
-  kept_ += each.text.size() + kOverhead;
+  kept_ += each.text.size() + kExchangeOverhead;
   waiting_.push_back(std::move(each));
 }
 
 void ConnectionTape::gap(uint64_t time_ns, const TapeGap& record) {
   if (known_) return take_gap(time_ns, record);
-  kept_ += kOverhead;
+  kept_ += kExchangeOverhead;
   waiting_.push_back({Waiting::Kind::kGap, time_ns, {}, record, {}, {}});
 }
 
 void ConnectionTape::closed(uint64_t time_ns, const TapeClosed& record) {
   if (known_) return take_closed(time_ns, record);
-  kept_ += kOverhead;
+  kept_ += kExchangeOverhead;
   waiting_.push_back({Waiting::Kind::kClosed, time_ns, {}, {}, record, {}});
 }
 
@@ -119,6 +103,8 @@ void ConnectionTape::lose(const std::string& why) {
     kept_ -= each.open;
     each = {};
   }
+  if (http2_) kept_ -= http2_->kept();
+  http2_.reset();
   // What is under way is never whole.
   for (auto& [number, each] : exchanges_) {
     if (!each.answer_is_whole) set_once(&each.problem, broken_);
@@ -139,6 +125,7 @@ void ConnectionTape::take_bytes(uint64_t time_ns, const TapeBytes& record) {
   to.position += record.bytes.size();
   const std::string_view text(reinterpret_cast<const char*>(record.bytes.data()),
                               record.bytes.size());
+  if (http2_) return feed_http2(requests, text, time_ns);
   feed(requests, text, time_ns);
   if (requests) tell_methods();
   check_readers(requests);
@@ -200,7 +187,7 @@ void ConnectionTape::end_direction(bool requests, uint64_t time_ns) {
 void ConnectionTape::tell_methods() {
   const Direction& requests = direction(true);
   if (!requests.http || requests.http->state() != wire::Http1Reader::State::kInMessage) return;
-  const wire::Http1Message& open = requests.http->open_message();
+  const wire::HttpMessage& open = requests.http->open_message();
   if (open.number <= methods_told_ || open.method.empty()) return;
   methods_told_ = open.number;
   direction(false).http->expect_answer_to(open.method);
@@ -224,8 +211,8 @@ ConnectionTape::Kept& ConnectionTape::exchange(uint64_t number, uint64_t time_ns
   return out;
 }
 
-void ConnectionTape::keep(bool requests, std::vector<wire::Http1Message> messages) {
-  for (wire::Http1Message& each : messages) {
+void ConnectionTape::keep(bool requests, std::vector<wire::HttpMessage> messages) {
+  for (wire::HttpMessage& each : messages) {
     if (requests && each.number > methods_told_) {
       methods_told_ = each.number;
       direction(false).http->expect_answer_to(each.method);
@@ -330,11 +317,8 @@ Exchange ConnectionTape::take(uint64_t number) {
     out.problem = "what connection it went over was not told";
     return out;
   }
-  const auto& answers = direction(false).http;
-  if (answers && !out.answer && answers->state() == wire::Http1Reader::State::kInMessage) {
-    const wire::Http1Message& open = answers->open_message();
-    if (before_ + open.number == number && open.status != 0) out.answer = open;
-  }
+  if (const wire::HttpMessage* open = open_answer(number); open != nullptr && !out.answer)
+    out.answer = *open;
   if (!out.request && !out.command)
     set_once(&out.problem, broken_.empty() ? "its request was not recorded" : broken_);
   if (!out.answer_is_whole) set_once(&out.problem, broken_);
@@ -368,7 +352,7 @@ void ConnectionTape::forget_before(uint64_t time_ns) {
                                 [&](const Waiting& each) { return each.time_ns < time_ns; });
   if (old == waiting_.end()) return;
   for (const Waiting& each : std::exchange(waiting_, {})) {
-    kept_ -= each.text.size() + kOverhead;
+    kept_ -= each.text.size() + kExchangeOverhead;
     closed_ = closed_ || each.kind == Waiting::Kind::kClosed;
   }
   known_ = true;

@@ -1,4 +1,4 @@
-// What went over one connection of a service, as exchanges: the n-th request with its answer. The records of the tape come in their order; what
+// What went over one connection of a service, as exchanges: the n-th request (of HTTP/2: that of the stream n) with its answer. The records of the tape come in their order; what
 // connection it is may be told before or after its first bytes. Pure.
 #pragma once
 
@@ -15,14 +15,17 @@
 #include "core/protocol/tape.h"
 #include "daemon/cases/model.h"
 #include "daemon/wire/http1_message.h"
+#include "daemon/wire/http2_message.h"
 #include "daemon/wire/resp_value.h"
 
 namespace filibuster::record {
 
 struct Exchange {
-  std::optional<wire::Http1Message> request, answer;
+  std::optional<wire::HttpMessage> request, answer;
   std::optional<nlohmann::json> command, reply;
   bool answer_is_whole = false;  // else `answer` is what came of it
+  std::optional<uint32_t>
+      stream_error;  // HTTP/2: the code with which the server has reset the stream
   // Why it is not whole, as far as the connection knows; "": nothing is wrong, or the rest never came.
   std::string problem;
 };
@@ -98,11 +101,15 @@ class ConnectionTape {
   void take_closed(uint64_t time_ns, const TapeClosed& record);
   // Gives the reader bytes, and keeps what is whole then.
   void feed(bool requests, std::string_view text, uint64_t time_ns);
+  void feed_http2(bool requests, std::string_view text, uint64_t time_ns);
+  void keep(std::vector<wire::Http2Message> messages);
+  // What there is of an answer that is not whole.
+  const wire::HttpMessage* open_answer(uint64_t number) const;
   void end_direction(bool requests, uint64_t time_ns);
   // False: bytes are missing before `position`, and nothing more is read.
   bool follows(Direction* from, uint64_t position);
   void tell_methods();
-  void keep(bool requests, std::vector<wire::Http1Message> messages);
+  void keep(bool requests, std::vector<wire::HttpMessage> messages);
   void keep(bool requests, std::vector<wire::RespMessage> messages);
   void keep_command(wire::RespMessage message);
   void keep_reply(wire::RespMessage message);
@@ -122,6 +129,7 @@ class ConnectionTape {
   std::string broken_;  // why nothing more is read; "": it is
   std::vector<Waiting> waiting_;
   Direction directions_[2];
+  std::unique_ptr<wire::Http2Reader> http2_;  // of both
   uint64_t methods_told_ = 0;
   std::map<uint64_t, Kept> exchanges_;
   Transaction transaction_;

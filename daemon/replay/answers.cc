@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/rpc/header_field.h"
+#include "daemon/cases/grpc_body.h"
 #include "daemon/cases/messages.h"
 #include "daemon/wire/resp_value.h"
 
@@ -35,7 +36,7 @@ cases::CallInput input_of(const stubs::Call& call) {
     for (const auto& word : call.arguments) out.command.push_back(word_of(word));
     return out;
   }
-  out.http = {call.method, call.path, cases::kept_of_request(call.headers), call.body, ""};
+  out.http = {call.method, call.path, cases::kept_of_request(call.headers), call.body, "", false};
   return out;
 }
 
@@ -44,7 +45,25 @@ stubs::End end_of(cases::Ends ends, bool silence) {
   return ends == cases::Ends::kReset ? stubs::End::kReset : stubs::End::kClosed;
 }
 
-stubs::Reply reply_of(const cases::Call& recorded) {
+// A recorded call that was answered while its request was open.
+bool comes_in_turns(const cases::Call& recorded) {
+  const auto& pieces = recorded.answer.pieces;
+  return std::any_of(pieces.begin(), pieces.end(), [](const auto& piece) { return piece.after; });
+}
+
+// Of the request that has so many messages. nullopt: it has fewer.
+std::optional<cases::CallInput> beginning_of(cases::CallInput input, size_t messages) {
+  const auto all = cases::grpc_messages(input.http.body);
+  if (!all || all->size() < messages) return std::nullopt;
+  std::string body;
+  for (size_t i = 0; i < messages; ++i) cases::put_grpc_message((*all)[i], &body);
+  input.http.body = std::move(body);
+  return input;
+}
+
+}  // namespace
+
+stubs::Reply CaseAnswers::reply_of(const cases::Call& recorded) const {
   stubs::Reply out;
   const cases::Answer& answer = recorded.answer;
   if (recorded.input.kind == cases::Kind::kRedis) {
@@ -55,23 +74,27 @@ stubs::Reply reply_of(const cases::Call& recorded) {
     }
     return out;
   }
-  if (answer.status == 0) {
+  out.is_http = true;
+  out.stream_error = answer.stream_error;
+  if (answer.status == 0 || answer.silence || answer.ends != cases::Ends::kNone)
     out.end = end_of(answer.ends, answer.silence);
-    return out;
-  }
   out.answer.status = answer.status;
   out.answer.headers = answer.headers;
   out.answer.body = answer.body;
+  out.trailers = answer.trailers;
+  for (const cases::Piece& piece : answer.pieces) {
+    const std::chrono::milliseconds gap(static_cast<int64_t>(piece.gap_ms));
+    out.parts.push_back({piece.size, keeps_gaps_ ? gap : std::min(gap, kMostGap), piece.after});
+  }
   return out;
 }
 
-}  // namespace
-
 CaseAnswers::CaseAnswers(const LoadedSet& set, Recordings* recordings,
-                         std::shared_ptr<Places> places)
+                         std::shared_ptr<Places> places, bool keeps_gaps)
     : set_(set),
       recordings_(recordings),
       places_(std::move(places)),
+      keeps_gaps_(keeps_gaps),
       process_(masked(set.process)),
       matcher_(&set.rules, &process_),
       mask_(record::Redactor::masking()) {}
@@ -148,10 +171,9 @@ cases::LiveCall CaseAnswers::live_call(const stubs::Call& call) {
   recordings_->look();
   RpcContext context;
   const bool has_field = decode_header_value(call.field, &context);
-  // Stubs count from 0. Of HTTP/2 it is the stream.
-  const bool is_counted = call.kind != stubs::Kind::kGrpc;
-  auto found = has_field ? places_->of(context.rpc)
-                         : places_->at(call.client_port, call.number + (is_counted ? 1 : 0));
+  // Stubs count from 0.
+  auto found =
+      has_field ? places_->of(context.rpc) : places_->at(call.client_port, call.number + 1);
   if (!found) {
     // Between executions agents say nothing: what comes then is of the process.
     const std::lock_guard lock(mutex_);
@@ -166,13 +188,6 @@ cases::LiveCall CaseAnswers::live_call(const stubs::Call& call) {
 
 stubs::Reply CaseAnswers::reply(stubs::Call call) {
   stubs::Reply out;
-  if (call.kind == stubs::Kind::kGrpc) {
-    out.problem = "calls of gRPC are not replayed";
-    const std::lock_guard lock(mutex_);
-    refused_.push_back("the service called " + to_text(call) + " of '" + call.service + "', and " +
-                       out.problem);
-    return out;
-  }
   cases::LiveCall live = live_call(call);
   const std::lock_guard lock(mutex_);
   cases::Call masked;
@@ -192,6 +207,56 @@ stubs::Reply CaseAnswers::reply(stubs::Call call) {
     out.problem = decision.problem;
   }
   arrived_.notify_all();
+  return out;
+}
+
+// The recorded call that begins with what has come, and has its answer in turns with it.
+std::optional<stubs::Reply> CaseAnswers::reply_in_turns(const cases::CallInput& input,
+                                                        const std::string& site) const {
+  const auto messages = cases::grpc_messages(input.http.body);
+  const cases::CallPool& pool = matcher_.pool();
+  const cases::Fields fields = cases::input_fields(input, set_.rules);
+  std::optional<size_t> found;
+  bool any_of_its_kind = false;
+  for (size_t i = 0; messages && i < pool.size(); ++i) {
+    const cases::Call& recorded = pool.call(i);
+    if (pool.is_taken(i) || recorded.input.to != input.to ||
+        recorded.input.http.target != input.http.target)
+      continue;
+    any_of_its_kind = any_of_its_kind || comes_in_turns(recorded);
+    const auto beginning = beginning_of(recorded.input, messages->size());
+    if (!beginning ||
+        !cases::differences(cases::input_fields(*beginning, set_.rules), fields).empty())
+      continue;
+    if (!found || (recorded.site == site && pool.call(*found).site != site)) found = i;
+  }
+  if (found && comes_in_turns(pool.call(*found))) return reply_of(running_->calls[*found]);
+  if (found || !any_of_its_kind) return std::nullopt;
+  stubs::Reply none;
+  none.problem = "no recorded call begins like this one";
+  return none;
+}
+
+std::optional<stubs::Reply> CaseAnswers::reply_open(const stubs::Call& call) {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool any_in_turns =
+        running_ != nullptr &&
+        std::any_of(running_->calls.begin(), running_->calls.end(), comes_in_turns);
+    if (!any_in_turns) return std::nullopt;
+  }
+  cases::LiveCall live = live_call(call);
+  std::optional<stubs::Reply> out;
+  {
+    const std::lock_guard lock(mutex_);
+    if (running_ == nullptr || live.cause == cases::Cause::kProcess) return std::nullopt;
+    cases::Call masked;
+    masked.input = live.input;
+    mask_.redact(&masked);
+    out = reply_in_turns(masked.input, live.site);
+  }
+  // Nothing would ever answer it, and its client may wait for that before it says more.
+  if (out && !out->problem.empty()) return reply(call);
   return out;
 }
 

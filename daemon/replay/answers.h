@@ -23,10 +23,14 @@
 
 namespace filibuster::replay {
 
+inline constexpr std::chrono::milliseconds kMostGap{100};
+
 class CaseAnswers final : public stubs::Answerer {
  public:
   // `set` outlives this, and the recordings do while there are calls. `places` is the sink of the recording that runs.
-  CaseAnswers(const LoadedSet& set, Recordings* recordings, std::shared_ptr<Places> places);
+  // `keeps_gaps`: parts of an answer come with the gaps with which they were recorded, else with at most kMostGap.
+  CaseAnswers(const LoadedSet& set, Recordings* recordings, std::shared_ptr<Places> places,
+              bool keeps_gaps = false);
 
   // A process of the service starts: nothing of its life has been answered yet.
   void start();
@@ -45,14 +49,19 @@ class CaseAnswers final : public stubs::Answerer {
   cases::CallInput arrived(size_t arrival) const;
 
   stubs::Reply reply(stubs::Call call) override;
+  std::optional<stubs::Reply> reply_open(const stubs::Call& call) override;
   void refuse(const std::string& service, const std::string& problem) override;
 
  private:
   cases::LiveCall live_call(const stubs::Call& call);
+  stubs::Reply reply_of(const cases::Call& recorded) const;
+  std::optional<stubs::Reply> reply_in_turns(const cases::CallInput& input,
+                                             const std::string& site) const;
 
   const LoadedSet& set_;
   Recordings* const recordings_;
   const std::shared_ptr<Places> places_;
+  const bool keeps_gaps_;
   Symbolizer symbolizer_;     // has its own lock
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable arrived_;

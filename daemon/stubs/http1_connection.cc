@@ -6,6 +6,7 @@
 #include "core/fault/reason_phrases.h"
 #include "core/rpc/header_field.h"
 #include "core/text/ascii.h"
+#include "core/text/number.h"
 #include "daemon/stubs/stub_connection.h"
 
 namespace filibuster::stubs {
@@ -61,6 +62,10 @@ class Http1Connection final : public StubConnection {
     const Request request = requests_[number];
     requests_.erase(number);
     std::string bytes;
+    if (reply.problem.empty() && comes_in_parts(reply, request)) {
+      begin(number, request, reply);
+      return;
+    }
     if (reply.problem.empty()) {
       bytes = bytes_of(reply.answer.status, reply.answer.headers, reply.answer.body,
                        request.head_only, request.keep_alive);
@@ -72,12 +77,79 @@ class Http1Connection final : public StubConnection {
     in_order_.put(number, std::move(bytes), &output_);
   }
 
+  // Only of the reply whose turn it is.
+  std::optional<DuePart> take_due() override {
+    const auto found = in_parts_.find(in_order_.next());
+    if (found == in_parts_.end() || found->second.is_told) return std::nullopt;
+    found->second.is_told = true;
+    return DuePart{found->first, found->second.reply.parts[found->second.next].gap};
+  }
+  void send_part(uint64_t number) override {
+    const auto found = in_parts_.find(number);
+    if (found == in_parts_.end()) return;
+    InParts& of = found->second;
+    const std::string part = of.reply.answer.body.substr(of.sent, of.reply.parts[of.next].size);
+    of.sent += part.size();
+    of.is_told = false;
+    std::string bytes = of.is_chunked ? chunk_of(part) : part;
+    if (++of.next < of.reply.parts.size()) return in_order_.put(number, bytes, &output_, false);
+    const End end = of.reply.end;
+    if (end == End::kNone && of.is_chunked) bytes += last_chunk(of.reply.trailers);
+    in_parts_.erase(found);
+    in_order_.put(number, bytes, &output_, end == End::kNone);
+    if (end != End::kSilence) ended_ = end;
+  }
+
+  End ended() const override { return ended_; }
   bool finished() const override { return last_ && in_order_.next() > *last_; }
 
  private:
   struct Request {
     bool head_only = false, keep_alive = true;
+    uint8_t minor = 1;
   };
+  // An answer of which something is left to send.
+  struct InParts {
+    Reply reply;
+    size_t next = 0, sent = 0;  // of its parts, and bytes
+    bool is_chunked = true, is_told = false;
+  };
+
+  static bool is_bodiless(uint16_t status) {
+    return status == 204 || status == 304 || status < 200;
+  }
+  static bool comes_in_parts(const Reply& reply, const Request& request) {
+    return (!reply.parts.empty() || !reply.trailers.empty() || reply.end != End::kNone) &&
+           !request.head_only && !is_bodiless(reply.answer.status);
+  }
+  // HTTP/1.0 has no chunks: the end of the connection is that of the body.
+  void begin(uint64_t number, const Request& request, const Reply& reply) {
+    InParts of{reply};
+    of.is_chunked = request.minor != 0;
+    if (of.reply.parts.empty()) of.reply.parts = {{reply.answer.body.size(), {}, {}}};
+    std::string head = head_of(reply.answer.status, reply.answer.headers);
+    if (of.is_chunked) head += "Transfer-Encoding: chunked\r\n";
+    if (!request.keep_alive) head += "Connection: close\r\n";
+    in_parts_.emplace(number, std::move(of));
+    in_order_.put(number, head + "\r\n", &output_, false);
+  }
+  static std::string chunk_of(const std::string& part) {
+    char digits[20];
+    if (part.empty()) return "";
+    return std::string(number_text(part.size(), 16, digits)) + "\r\n" + part + "\r\n";
+  }
+  static std::string last_chunk(const std::vector<std::pair<std::string, std::string>>& trailers) {
+    std::string out = "0\r\n";
+    for (const auto& [name, value] : trailers) out += name + ": " + value + "\r\n";
+    return out + "\r\n";
+  }
+  static std::string head_of(uint16_t status,
+                             const std::vector<std::pair<std::string, std::string>>& fields) {
+    std::string out =
+        "HTTP/1.1 " + std::to_string(status) + " " + std::string(reason_phrase(status)) + "\r\n";
+    for (const auto& [name, value] : fields) out += name + ": " + value + "\r\n";
+    return out;
+  }
 
   static Http1Connection* self(llhttp_t* parser) {
     return static_cast<Http1Connection*>(parser->data);
@@ -126,7 +198,7 @@ class Http1Connection final : public StubConnection {
   int on_end() {
     const bool keep_alive =
         llhttp_should_keep_alive(&parser_) != 0 && parser_.method != HTTP_CONNECT;
-    requests_[next_] = {parser_.method == HTTP_HEAD, keep_alive};
+    requests_[next_] = {parser_.method == HTTP_HEAD, keep_alive, parser_.http_minor};
     call_.number = next_;
     calls_.push_back({next_, std::move(call_)});
     if (!keep_alive) last_ = next_;
@@ -137,10 +209,8 @@ class Http1Connection final : public StubConnection {
   static std::string bytes_of(uint16_t status,
                               const std::vector<std::pair<std::string, std::string>>& fields,
                               const std::string& body, bool head_only, bool keep_alive) {
-    std::string out =
-        "HTTP/1.1 " + std::to_string(status) + " " + std::string(reason_phrase(status)) + "\r\n";
-    for (const auto& [name, value] : fields) out += name + ": " + value + "\r\n";
-    const bool bodiless = status == 204 || status == 304 || status < 200;
+    std::string out = head_of(status, fields);
+    const bool bodiless = is_bodiless(status);
     const bool has_size = std::any_of(fields.begin(), fields.end(), [](const auto& each) {
       return equal_ignoring_case(each.first, "content-length");
     });
@@ -162,6 +232,8 @@ class Http1Connection final : public StubConnection {
   std::optional<uint64_t> last_;  // the connection ends behind its answer
   std::map<uint64_t, Request> requests_;
   InOrder in_order_;
+  std::map<uint64_t, InParts> in_parts_;
+  End ended_ = End::kNone;
 };
 
 // Decides by what came first. A client that sends a part of the preface is waited for.
@@ -183,6 +255,12 @@ class HttpConnection final : public StubConnection {
     return feed_chosen(bytes);
   }
   void reply(uint64_t number, const Reply& reply) override { chosen_->reply(number, reply); }
+  std::optional<DuePart> take_due() override {
+    return chosen_ == nullptr ? std::nullopt : chosen_->take_due();
+  }
+  void send_part(uint64_t number) override { chosen_->send_part(number); }
+  Call* open_call(uint64_t number) override { return chosen_->open_call(number); }
+  End ended() const override { return chosen_ == nullptr ? End::kNone : chosen_->ended(); }
   bool finished() const override { return chosen_ != nullptr && chosen_->finished(); }
   std::string take_output() override { return chosen_ == nullptr ? "" : chosen_->take_output(); }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +22,15 @@ inline constexpr size_t kMostBody =
     64u << 20;  // bytes of a request; a client that sends more is closed
 
 struct OpenCall {
-  uint64_t number = 0;  // for reply()
-  Call call;
+  uint64_t number = 0;   // for reply()
+  Call call;             // empty, where its request is open
+  bool is_open = false;  // more of the request may come: see open_call()
+};
+
+// A part of a reply (answerer.h) that leaves when its gap is over.
+struct DuePart {
+  uint64_t number = 0;
+  std::chrono::milliseconds gap{0};
 };
 
 class StubConnection {
@@ -31,8 +39,15 @@ class StubConnection {
   // False: what came is not the protocol, or too much, or its end. Nothing more is fed, and the connection is closed when all calls
   // have their replies and take_output() is sent.
   virtual bool feed(std::string_view bytes) = 0;
-  // Precondition: the reply is an answer, or a problem.
+  // Precondition: the reply is an answer, at least the beginning of one, or a problem.
   virtual void reply(uint64_t number, const Reply& reply) = 0;
+  // A part that may leave, and has not been told yet; to be asked after feed(), reply() and send_part(). nullopt: there is none.
+  virtual std::optional<DuePart> take_due() { return std::nullopt; }
+  virtual void send_part(uint64_t /*number*/) {}
+  // What is there of a call whose request is open; nullptr: it is over.
+  virtual Call* open_call(uint64_t /*number*/) { return nullptr; }
+  // How the connection ends when take_output() is sent; kNone: it goes on, or see finished().
+  virtual End ended() const { return End::kNone; }
   // True: nothing more is answered, and the connection is closed when take_output() is sent.
   virtual bool finished() const = 0;
 
@@ -47,19 +62,26 @@ class StubConnection {
 // Puts replies into the order of their calls, which are numbered from 0.
 class InOrder {
  public:
-  // Appends to `output` what may leave now.
-  void put(uint64_t number, std::string bytes, std::string* output) {
-    ready_.emplace(number, std::move(bytes));
+  // Appends to `output` what may leave now. `whole`: nothing more is put for that number.
+  void put(uint64_t number, std::string_view bytes, std::string* output, bool whole = true) {
+    Ready& to = ready_[number];
+    to.bytes += bytes;
+    to.whole = whole;
     for (auto first = ready_.find(next_); first != ready_.end(); first = ready_.find(++next_)) {
-      *output += first->second;
+      *output += std::exchange(first->second.bytes, {});
+      if (!first->second.whole) return;
       ready_.erase(first);
     }
   }
   uint64_t next() const { return next_; }  // the first one that has not left
 
  private:
+  struct Ready {
+    std::string bytes;
+    bool whole = false;
+  };
   uint64_t next_ = 0;
-  std::map<uint64_t, std::string> ready_;
+  std::map<uint64_t, Ready> ready_;
 };
 
 std::unique_ptr<StubConnection> make_http1_connection(std::string service);

@@ -69,7 +69,7 @@ class Server final : public StubServer {
   };
   struct Delayed {
     uint64_t client = 0, number = 0;
-    Reply reply;
+    std::optional<Reply> reply;  // nullopt: a part of the reply
   };
 
   Result<void> listen_at(int family, uint16_t port, const StubListener& listener) {
@@ -213,13 +213,19 @@ class Server final : public StubServer {
     if (client->connection == nullptr) return false;
     const bool good = client->connection->feed({bytes, static_cast<size_t>(size)});
     for (OpenCall& call : client->connection->take_calls()) {
+      if (call.is_open) {
+        answer_open(client, call.number);
+        continue;
+      }
       call.call.client_port = client->port;
       Reply reply = answerer_->reply(std::move(call.call));
       const milliseconds delay = reply.answer.delay;
-      if (reply.end == End::kReset) reset(client->socket.get());
-      if (reply.end == End::kReset || reply.end == End::kClosed) return false;
-      if (reply.end == End::kSilence) {
-        client->silent = true;
+      client->silent = client->silent || reply.end == End::kSilence;
+      const bool has_beginning =
+          reply.is_http && (reply.answer.status != 0 || reply.stream_error.has_value());
+      if (reply.end != End::kNone && !has_beginning) {
+        if (reply.end == End::kReset) reset(client->socket.get());
+        if (reply.end != End::kSilence) return false;
       } else if (delay.count() > 0 && reply.problem.empty()) {
         delayed_.emplace(Clock::now() + delay, Delayed{number, call.number, std::move(reply)});
         ++client->delayed;
@@ -227,8 +233,28 @@ class Server final : public StubServer {
         client->connection->reply(call.number, reply);
       }
     }
+    send_parts(client, number);
     client->closing = client->closing || !good;
     return true;
+  }
+
+  void answer_open(Client* client, uint64_t number) {
+    Call* call = client->connection->open_call(number);
+    if (call == nullptr) return;
+    call->client_port = client->port;
+    if (const auto reply = answerer_->reply_open(*call)) client->connection->reply(number, *reply);
+  }
+
+  // Those that are due now, and those that will be.
+  void send_parts(Client* client, uint64_t number) {
+    while (const auto due = client->connection->take_due()) {
+      if (due->gap.count() <= 0) {
+        client->connection->send_part(due->number);
+        continue;
+      }
+      delayed_.emplace(Clock::now() + due->gap, Delayed{number, due->number, {}});
+      ++client->delayed;
+    }
   }
 
   void send_delayed() {
@@ -238,7 +264,12 @@ class Server final : public StubServer {
       const auto found = clients_.find(due.client);
       if (found == clients_.end()) continue;
       --found->second.delayed;
-      found->second.connection->reply(due.number, due.reply);
+      if (due.reply) {
+        found->second.connection->reply(due.number, *due.reply);
+      } else {
+        found->second.connection->send_part(due.number);
+      }
+      send_parts(&found->second, due.client);
       if (!send_to(&found->second, due.client)) clients_.erase(found);
     }
   }
@@ -256,7 +287,10 @@ class Server final : public StubServer {
       sent += static_cast<size_t>(now);
     }
     client->unsent.erase(0, sent);
-    const bool finished = client->connection != nullptr && client->connection->finished();
+    const End end = client->connection == nullptr ? End::kNone : client->connection->ended();
+    if (client->unsent.empty() && end == End::kReset) reset(client->socket.get());
+    const bool finished =
+        client->connection != nullptr && (client->connection->finished() || end != End::kNone);
     if (client->unsent.empty() &&
         (finished || (client->closing && client->delayed == 0 && !client->silent)))
       return false;

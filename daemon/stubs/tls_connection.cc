@@ -48,6 +48,10 @@ class TlsConnection final : public StubConnection {
   }
 
   void reply(uint64_t number, const Reply& reply) override { inside_->reply(number, reply); }
+  std::optional<DuePart> take_due() override { return inside_->take_due(); }
+  void send_part(uint64_t number) override { inside_->send_part(number); }
+  Call* open_call(uint64_t number) override { return inside_->open_call(number); }
+  End ended() const override { return inside_->ended(); }
   bool finished() const override { return broken_ || inside_->finished(); }
 
   std::string take_output() override {

@@ -77,7 +77,7 @@ Http1Reader::State Http1Reader::state() const {
   return State::kInvalid;
 }
 
-std::vector<Http1Message> Http1Reader::feed(std::string_view bytes, uint64_t time_ns) {
+std::vector<HttpMessage> Http1Reader::feed(std::string_view bytes, uint64_t time_ns) {
   if (failed_ || bytes.empty()) return {};
   fed_ = bytes;
   time_ns_ = time_ns;
@@ -97,14 +97,14 @@ std::vector<Http1Message> Http1Reader::feed(std::string_view bytes, uint64_t tim
   return std::exchange(whole_, {});
 }
 
-std::vector<Http1Message> Http1Reader::finish(uint64_t time_ns) {
+std::vector<HttpMessage> Http1Reader::finish(uint64_t time_ns) {
   time_ns_ = time_ns;
   finishing_ = true;
   if (!failed_) parser_.finish();
   return std::exchange(whole_, {});
 }
 
-std::vector<Http1Message> Http1Reader::skip(uint64_t size, uint64_t time_ns) {
+std::vector<HttpMessage> Http1Reader::skip(uint64_t size, uint64_t time_ns) {
   time_ns_ = time_ns;
   if (failed_) return {};
   follows_trailers_ = false;  // where they begin is not known any more
@@ -142,13 +142,7 @@ void Http1Reader::on_head(const http1::MessageHead& head, size_t end) {
 }
 
 void Http1Reader::on_body(const char* data, size_t size) {
-  const size_t kept = std::min(size, kMostMessageBody - message_.body.size());
-  message_.too_large = message_.too_large || kept < size;
-  message_.body.append(data, kept);
-  if (kept == 0) return;
-  if (message_.pieces.empty() || message_.pieces.back().time_ns != time_ns_)
-    message_.pieces.push_back({0, time_ns_});
-  message_.pieces.back().size += kept;
+  add_to_body(&message_, data, size, time_ns_);
 }
 
 void Http1Reader::on_complete(size_t end, Hash128, uint64_t) {
@@ -179,7 +173,7 @@ void put_fields(std::string* out, const Headers& fields) {
   for (const auto& [name, value] : fields) out->append(name + ": " + value + "\r\n");
 }
 
-void put_body(std::string* out, const Http1Message& message) {
+void put_body(std::string* out, const HttpMessage& message) {
   if (!message.chunked) {
     *out += message.body;
     return;
@@ -195,7 +189,7 @@ void put_body(std::string* out, const Http1Message& message) {
 }
 
 // The fields that say how long the body is, unless they are there.
-void put_length(std::string* out, const Http1Message& message, bool needed) {
+void put_length(std::string* out, const HttpMessage& message, bool needed) {
   if (message.chunked) {
     if (!has_field(message.headers, "transfer-encoding")) *out += "Transfer-Encoding: chunked\r\n";
   } else if (needed && !message.until_close && !has_field(message.headers, "content-length")) {
@@ -205,7 +199,7 @@ void put_length(std::string* out, const Http1Message& message, bool needed) {
 
 }  // namespace
 
-std::string http1_request_bytes(const Http1Message& message) {
+std::string http1_request_bytes(const HttpMessage& message) {
   std::string out = message.method + " " + message.target + " HTTP/1.1\r\n";
   put_fields(&out, message.headers);
   // RFC 9110 §8.6: methods that anticipate content say that there is none.
@@ -217,7 +211,7 @@ std::string http1_request_bytes(const Http1Message& message) {
   return out;
 }
 
-std::string http1_answer_bytes(const Http1Message& message, std::string_view method) {
+std::string http1_answer_bytes(const HttpMessage& message, std::string_view method) {
   const std::string reason(message.reason.empty() ? reason_phrase(message.status)
                                                   : std::string_view(message.reason));
   std::string out = "HTTP/1.1 " + std::to_string(message.status) + " " + reason + "\r\n";

@@ -9,47 +9,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/http1/message_parser.h"
+#include "daemon/wire/http_message.h"
 
 namespace filibuster::wire {
-
-// In order, as they were sent; values without the blanks around them.
-using Headers = std::vector<std::pair<std::string, std::string>>;
-
-// What is beyond is not kept, and the message says so.
-inline constexpr size_t kMostMessageBody = 4 * 1024 * 1024;
-inline constexpr size_t kMostMessageHead = 256 * 1024;
-
-struct Http1Piece {
-  size_t size = 0;  // bytes of the body
-  uint64_t time_ns = 0;
-
-  bool operator==(const Http1Piece&) const = default;
-};
-
-struct Http1Message {
-  // The n-th request of its connection, from 1, or the answer to the n-th one.
-  uint64_t number = 0;
-  std::string method, target;  // requests
-  uint16_t status = 0;         // answers
-  std::string reason;
-  uint8_t minor = 1;  // of the version: HTTP/1.`minor`
-  Headers headers, trailers;
-  std::string body;  // chunked coding removed
-  // The body as it came; bytes that were read at one time are one piece.
-  std::vector<Http1Piece> pieces;
-  bool chunked = false;
-  bool until_close = false;  // the end of the connection ends the body
-  bool keep_alive = true;
-  bool upgraded = false;   // CONNECT, or 101: what follows is another protocol
-  bool too_large = false;  // the body is only the beginning
-  uint64_t unseen = 0;     // bytes of the body that went by unseen
-  // When the first byte, the last one of the head and the last one were there.
-  uint64_t begun_ns = 0, head_ns = 0, ended_ns = 0;
-};
 
 class Http1Reader final : http1::Handler {
  public:
@@ -61,15 +26,15 @@ class Http1Reader final : http1::Handler {
   void expect_answer_to(std::string_view method);
   // Times do not go back. Both return the messages that are whole now. Interim answers (1xx) are
   // none.
-  std::vector<Http1Message> feed(std::string_view bytes, uint64_t time_ns);
+  std::vector<HttpMessage> feed(std::string_view bytes, uint64_t time_ns);
   // The direction has ended.
-  std::vector<Http1Message> finish(uint64_t time_ns);
+  std::vector<HttpMessage> finish(uint64_t time_ns);
   // Bytes of a body went by unseen (sendfile).
-  std::vector<Http1Message> skip(uint64_t size, uint64_t time_ns);
+  std::vector<HttpMessage> skip(uint64_t size, uint64_t time_ns);
 
   State state() const;
   // In kInMessage behind its head: what is there so far, for a message that is never whole.
-  const Http1Message& open_message() const { return message_; }
+  const HttpMessage& open_message() const { return message_; }
 
  private:
   void on_head(const http1::MessageHead& head, size_t end) override;
@@ -82,8 +47,8 @@ class Http1Reader final : http1::Handler {
   http1::Outstanding outstanding_;
   http1::MessageParser parser_;
   llhttp_t fields_;  // reads the names and values that core/http1 does not keep
-  Http1Message message_;
-  std::vector<Http1Message> whole_;
+  HttpMessage message_;
+  std::vector<HttpMessage> whole_;
   std::string head_;  // what came of a head in earlier feeds
   std::string name_, value_;
   std::string_view fed_;    // the current feed
@@ -96,9 +61,9 @@ class Http1Reader final : http1::Handler {
 };
 
 // A request with the fields that it has, and Content-Length (or chunks, where it is `chunked`).
-std::string http1_request_bytes(const Http1Message& message);
+std::string http1_request_bytes(const HttpMessage& message);
 // An answer, to a request whose method is `method`. Nothing follows the head of an answer that has
 // no body.
-std::string http1_answer_bytes(const Http1Message& message, std::string_view method);
+std::string http1_answer_bytes(const HttpMessage& message, std::string_view method);
 
 }  // namespace filibuster::wire

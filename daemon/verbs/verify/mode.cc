@@ -16,7 +16,8 @@ class VerifyMode final : public Mode {
   Result<void> before_services(Lane* lane) override {
     auto places = std::make_shared<replay::Places>();
     Recordings& recordings = lane->hub().recordings();
-    answers_ = std::make_shared<replay::CaseAnswers>(own_.set, &recordings, places);
+    answers_ =
+        std::make_shared<replay::CaseAnswers>(own_.set, &recordings, places, own_.keeps_gaps);
     lane->services().answer_by(answers_);
     if (!own_.real_time) replay::show_time_of_recording(own_.set, lane);
     return recordings.start(std::move(places), Recordings::What::kPlaces);

@@ -20,6 +20,7 @@ class VerifyVerb final : public Verb {
     own->set = replay::load_cases(options.value("cases", ""), &draft->errors);
     own->updates = options.value("update", false);
     own->real_time = options.value("real_time", false);
+    own->keeps_gaps = options.value("real_gaps", false);
     own->only = options.value("only", std::vector<std::string>());
     std::vector<std::string> names;
     for (const cases::Case& each : own->set.cases) names.push_back(cases::name_in_path(each.file));

@@ -14,6 +14,7 @@ struct VerifyRequest final : VerbRequest {
   std::vector<std::string> only;  // names of cases; empty: all
   bool updates = false;           // what differs is accepted, and written
   bool real_time = false;         // the service is shown the time of the machine
+  bool keeps_gaps = false;        // parts of answers come as slowly as they were recorded
 };
 
 const Verb& verify_verb();

@@ -198,17 +198,6 @@ def test_what_is_not_whole_stands_apart_with_its_reason(shop):
     assert "1 case is not whole" in run.output and "sendfile" in run.output
 
 
-def test_http2_is_partial_and_nothing_whole_is_no_recording(project):
-    if shutil.which("nghttpd") is None:
-        pytest.skip("NOT TESTED HERE: nghttpd is not installed")
-    project.write("filibuster.json", config(
-        [{"name": "orders", "command": "exec nghttpd --no-tls ${port:orders}"}], [{"name": "none", "command": "false"}]))
-    run = record(project, get("/x", "--http2-prior-knowledge"))
-    assert run.exit_code == 3
-    (partial,) = cases(project, partial=True)
-    assert partial["route"] == "GET /x" and "HTTP/2" in partial["partial"]
-
-
 def test_how_the_traffic_ends_does_not_matter(native):
     run = record(native, get("/orders/1"), "exit 7")
     assert run.exit_code == 0 and len(cases(native)) == 1

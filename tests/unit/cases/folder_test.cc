@@ -3,6 +3,7 @@
 
 #include "daemon/cases/case_folder.h"
 #include "daemon/cases/messages.h"
+#include "daemon/wire/http1_message.h"
 #include "tests/unit/cases/recipe.h"
 #include "tests/unit/temporary_folder.h"
 
@@ -106,7 +107,7 @@ TEST(Messages, WhatBelongsToAConnectionIsNotKept) {
 
 TEST(Messages, GapsOfAStreamAreKept) {
   constexpr uint64_t kMs = 1'000'000;
-  wire::Http1Message message;
+  wire::HttpMessage message;
   message.status = 200;
   message.head_ns = 100 * kMs;
   message.body = "aabbcc";

@@ -296,18 +296,6 @@ TEST(Assembler, BytesThatAFullTapeHasLostSpoilTheirCaseAlone) {
             "tape was full");
 }
 
-TEST(Assembler, Http2IsNamedAndKeepsWhatItsEventsTell) {
-  Records records;
-  records.connection(1, true, StreamProtocol::kHttp2);
-  records.bytes(1, true, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-  records.entered(100, 1, 1, "GET", "/shop");
-  records.answered(100, 200);
-  const Assembled out = assembled(&records);
-  ASSERT_EQ(out.cases.size(), 1u);
-  EXPECT_EQ(out.cases[0].value.partial, "it is HTTP/2, which is not recorded yet");
-  EXPECT_EQ(out.cases[0].value.request.target, "/shop");
-}
-
 TEST(Assembler, AConnectionOfBeforeIsReadFromItsNextMessage) {
   for (const auto from : {SeenFrom::kAMessage, SeenFrom::kTheMiddle}) {
     Records records;

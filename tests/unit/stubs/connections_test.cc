@@ -1,6 +1,8 @@
 // Connections without sockets: bytes in, calls out, replies in, bytes out. Each sequence of bytes is given whole and byte by byte.
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "daemon/stubs/stub_connection.h"
 
 namespace filibuster::stubs {
@@ -132,6 +134,74 @@ TEST_P(Pieces, WhatIsNoCommandEndsTheConnection) {
   feed(connection.get(), "*1\r\n:1\r\n", GetParam());
   EXPECT_TRUE(connection->take_output().starts_with("-ERR Protocol error: "));
   EXPECT_TRUE(connection->finished());
+}
+
+// What leaves with each part, and at last.
+std::vector<std::string> parts_of(StubConnection* connection) {
+  std::vector<std::string> out{connection->take_output()};
+  while (const auto due = connection->take_due()) {
+    EXPECT_FALSE(connection->take_due()) << "a part is told once";
+    connection->send_part(due->number);
+    out.push_back(std::to_string(due->gap.count()) + ": " + connection->take_output());
+  }
+  return out;
+}
+
+Reply in_parts(std::string body, std::vector<Part> parts) {
+  Reply out = reply_of(std::move(body));
+  out.is_http = true;
+  out.parts = std::move(parts);
+  return out;
+}
+
+TEST(Parts, OfAnAnswerOfHttp1AreChunks) {
+  const auto connection = make_http1_connection("users");
+  const auto calls =
+      feed(connection.get(), "GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n",
+           1000);
+  Reply reply = in_parts("onetwo", {{3, {}, {}}, {3, std::chrono::milliseconds(20), {}}});
+  reply.trailers = {{"X-Sum", "6"}};
+  connection->reply(calls[1].number, reply_of("second"));
+  connection->reply(calls[0].number, reply);
+  EXPECT_EQ(parts_of(connection.get()),
+            (std::vector<std::string>{
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "0: 3\r\none\r\n",
+                "20: 3\r\ntwo\r\n0\r\nX-Sum: 6\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: "
+                "6\r\n\r\nsecond"}));
+}
+
+TEST(Parts, WaitForTheirTurnOnTheConnection) {
+  const auto connection = make_http1_connection("users");
+  const auto calls =
+      feed(connection.get(), "GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n",
+           1000);
+  connection->reply(calls[1].number, in_parts("ab", {{1, {}, {}}, {1, {}, {}}}));
+  EXPECT_EQ(parts_of(connection.get()), std::vector<std::string>{""});
+  connection->reply(calls[0].number, reply_of(""));
+  EXPECT_EQ(parts_of(connection.get()).size(), 3u);
+}
+
+TEST(Parts, HaveNoChunksInHttp10) {
+  const auto connection = make_http1_connection("users");
+  const auto calls = feed(connection.get(), "GET /a HTTP/1.0\r\n\r\n", 1000);
+  connection->reply(calls[0].number, in_parts("ab", {{1, {}, {}}, {1, {}, {}}}));
+  EXPECT_EQ(
+      parts_of(connection.get()),
+      (std::vector<std::string>{"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", "0: a", "0: b"}));
+  EXPECT_TRUE(connection->finished());
+}
+
+TEST(Parts, AnEndComesBehindWhatThereIsOfAnAnswer) {
+  for (const End end : {End::kReset, End::kClosed, End::kSilence}) {
+    const auto connection = make_http1_connection("users");
+    const auto calls = feed(connection.get(), "GET /a HTTP/1.1\r\nHost: x\r\n\r\n", 1000);
+    Reply reply = in_parts("ab", {});
+    reply.end = end;
+    connection->reply(calls[0].number, reply);
+    EXPECT_EQ(parts_of(connection.get()).back(), "0: 2\r\nab\r\n");
+    EXPECT_EQ(connection->ended(), end == End::kSilence ? End::kNone : end);
+    EXPECT_FALSE(connection->finished());
+  }
 }
 
 }  // namespace

@@ -6,17 +6,17 @@ namespace filibuster::wire {
 namespace {
 
 // Each byte at a time of its own, from 1.
-std::vector<Http1Message> in_bytes(Http1Reader* reader, std::string_view bytes, size_t step = 1) {
-  std::vector<Http1Message> out;
+std::vector<HttpMessage> in_bytes(Http1Reader* reader, std::string_view bytes, size_t step = 1) {
+  std::vector<HttpMessage> out;
   uint64_t time = 0;
   for (size_t at = 0; at < bytes.size(); at += step) {
-    for (Http1Message& each : reader->feed(std::string(bytes.substr(at, step)), ++time))
+    for (HttpMessage& each : reader->feed(std::string(bytes.substr(at, step)), ++time))
       out.push_back(std::move(each));
   }
   return out;
 }
 
-std::string shown(const Http1Message& m) {
+std::string shown(const HttpMessage& m) {
   std::string out = std::to_string(m.number) + " " + m.method + " " + m.target + " " +
                     std::to_string(m.status) + " " + m.reason + "\n";
   for (const auto& [name, value] : m.headers) out += name + "=" + value + "\n";
@@ -27,9 +27,9 @@ std::string shown(const Http1Message& m) {
   return out;
 }
 
-std::string shown(const std::vector<Http1Message>& all) {
+std::string shown(const std::vector<HttpMessage>& all) {
   std::string out;
-  for (const Http1Message& each : all) out += shown(each);
+  for (const HttpMessage& each : all) out += shown(each);
   return out;
 }
 
@@ -65,10 +65,10 @@ TEST(Http1Reader, AnswersFollowTheirRequests) {
     Http1Reader reader(http1::Direction::kResponses);
     for (const std::string_view method : {"POST", "HEAD", "DELETE", "GET", "GET"})
       reader.expect_answer_to(method);
-    std::vector<Http1Message> all = in_bytes(&reader, kAnswers, step);
+    std::vector<HttpMessage> all = in_bytes(&reader, kAnswers, step);
     EXPECT_EQ(all.size(), 4u) << step;
     EXPECT_EQ(reader.state(), Http1Reader::State::kInMessage);
-    for (Http1Message& each : reader.finish(1000)) all.push_back(std::move(each));
+    for (HttpMessage& each : reader.finish(1000)) all.push_back(std::move(each));
     EXPECT_EQ(shown(all),
               "1   201 Made Here\nContent-Length=2\nbody=ok\n"
               "2   200 OK\nContent-Length=99\nbody=\n"
@@ -84,9 +84,9 @@ TEST(Http1Reader, PiecesHaveTheirTimes) {
   reader.feed("HTTP/1.1 200 OK\r\nTransfer-Enc", 10);
   reader.feed("oding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n", 20);
   EXPECT_EQ(reader.open_message().body, "abc");
-  const std::vector<Http1Message> all = reader.feed("1\r\nd\r\n0\r\n\r\n", 30);
+  const std::vector<HttpMessage> all = reader.feed("1\r\nd\r\n0\r\n\r\n", 30);
   ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all[0].pieces, (std::vector<Http1Piece>{{3, 20}, {1, 30}}));
+  EXPECT_EQ(all[0].pieces, (std::vector<HttpPiece>{{3, 20}, {1, 30}}));
   EXPECT_EQ(all[0].begun_ns, 10u);
   EXPECT_EQ(all[0].head_ns, 20u);
   EXPECT_EQ(all[0].ended_ns, 30u);
@@ -146,7 +146,7 @@ TEST(Http1Reader, WhatIsNoHttpIsNotGuessed) {
 
 TEST(Http1Bytes, ARequestComesBack) {
   for (const bool chunked : {false, true}) {
-    Http1Message sent;
+    HttpMessage sent;
     sent.method = "POST";
     sent.target = "/a?b=c";
     sent.headers = {{"Host", "x"}, {"Content-Type", "text/plain"}};
@@ -164,7 +164,7 @@ TEST(Http1Bytes, ARequestComesBack) {
 }
 
 TEST(Http1Bytes, AnswersWithoutABodyHaveNone) {
-  Http1Message answer;
+  HttpMessage answer;
   answer.status = 200;
   answer.body = "hello";
   EXPECT_EQ(http1_answer_bytes(answer, "GET"), "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
