@@ -410,6 +410,9 @@ $(TICKETS)/tickets.o: corpus/tickets/tickets.cc corpus/tickets/pool.h
 	$(CCACHE) $(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror -c $< -o $@
 $(TICKETS)/tickets: $(TICKETS)/tickets.o
 	$(CXX) $(OPT) $< -o $@ -lcpp-httplib -lhiredis -lssl -lcrypto -lpthread
+$(TICKETS)/Tickets.class: corpus/tickets/Tickets.java corpus/tickets/Cache.java
+	@mkdir -p $(@D)
+	$(JDK)/bin/javac -nowarn -g:source,lines -d $(@D) $^
 # The SDKs of the albums, and what stands for the clouds of albums and desk.
 CLOUDS := $(BUILD)/corpus/albums
 $(CLOUDS)/installed: corpus/albums/package-lock.json corpus/albums/package.json
@@ -418,7 +421,7 @@ $(CLOUDS)/installed: corpus/albums/package-lock.json corpus/albums/package.json
 cloud-corpus: $(CLOUDS)/installed  ## the packages of npm that the examples in the cloud need (270 MB)
 test-programs: $(CLOUDS)/installed
 .PHONY: corpus
-corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $(BUILD)/corpus/mailchimp/UnitTests.class $(addprefix $(PURCHASE)/,gateway order pricing) $(CACHE_ASIDE)/hiredis $(CACHE_ASIDE)/installed $(JOB_QUEUE)/web $(addprefix $(LEDGER)/,accounts teller) $(TICKETS)/tickets  ## build the example applications that need it
+corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $(BUILD)/corpus/mailchimp/UnitTests.class $(addprefix $(PURCHASE)/,gateway order pricing) $(CACHE_ASIDE)/hiredis $(CACHE_ASIDE)/installed $(JOB_QUEUE)/web $(addprefix $(LEDGER)/,accounts teller) $(addprefix $(TICKETS)/,tickets Tickets.class)  ## build the example applications that need it
 
 # --- the rest ---------------------------------------------------------------------------------
 TEST_SRC  := $(UNIT_SRC) tests/bench/search_bench.cc tests/bench/coverage_bench.cc tests/bench/linear_bench.cc tests/reproduce/netflix_search.cc

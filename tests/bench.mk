@@ -45,6 +45,8 @@ bench-run:
 	  cat $(BUILD)/preload_bench.txt && ! grep -q '^missed' $(BUILD)/preload_bench.txt || failed="$$failed preload"; \
 	echo "== a message while its bytes are recorded"; \
 	  $(PYTHON) tests/bench/tape_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed tape"; \
+	echo "== a service while it is recorded, and its cases replayed"; \
+	  $(PYTHON) tests/bench/record_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed record"; \
 	echo "== an index, 30 frames, C++ and CPython"; \
 	  $(BUILD)/tests/native_index_bench || failed="$$failed native-index"; \
 	  $(PYTHON) tests/bench/python_index_bench.py --build $(BUILD) || failed="$$failed python-index"; \

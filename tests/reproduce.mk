@@ -23,6 +23,10 @@ reproduce-principled: test-deps  ## Appendix A of the dissertation, step by step
 reproduce-property: test-deps  ## each seeded bug of the property-based corpus with 20 seeds, and the repaired ones silent under 1,000 programs (30 to 60 minutes; SEEDS=3 PROGRAMS=50)
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all corpus
 	@BUILD=$(BUILD) $(PYTHON) tests/reproduce/property.py
+.PHONY: reproduce-record
+reproduce-record: test-deps  ## requests to corpus/tickets recorded and replayed, and what recording costs, beside the published figures (10 to 30 minutes; REQUESTS=1000 ROUNDS=3)
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all corpus
+	@BUILD=$(BUILD) $(PYTHON) tests/reproduce/record.py
 # What a refactoring must not change: what is written about the corpus by another built checkout and by this one. With WITH, what is
 # the same in two ways: with these options of 'run' and without them.
 .PHONY: same-reports
