@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -267,6 +268,31 @@ TEST(ControlPages, ArePrivateAndNameTheSocketUntilTheEnd) {
     EXPECT_TRUE(sockets_of(*page).empty());
   }
   EXPECT_NE(::access((options.directory + "/agent.sock").c_str(), F_OK), 0);
+}
+
+// The one of the session alone: others of the application follow their own sessions.
+TEST(ControlPages, SayWhichTimeAReplayIsShown) {
+  Scratch scratch;
+  HubOptions options = hub_options(scratch);
+  options.application = "shop";
+  auto hub = start(options);
+  const ControlPage* const own = control_page(options.directory);
+  const ControlPage* const shared = control_page(options.user_directory, "shop");
+  EXPECT_EQ(own->shown_offset_ns.load(), 0);
+  const auto now_us = [] {
+    const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count();
+  };
+  constexpr int64_t kShown = 1'700'000'000'000'007;
+  const int64_t before = now_us();
+  hub->show_time(kShown);
+  const int64_t after = now_us();
+  const int64_t offset = own->shown_offset_ns.load();
+  // What is added makes it the time that is shown, at some moment of the call.
+  EXPECT_EQ(offset % 1000, 0);
+  EXPECT_LE(before + offset / 1000, kShown);
+  EXPECT_GE(after + offset / 1000, kShown);
+  EXPECT_EQ(shared->shown_offset_ns.load(), 0);
 }
 
 TEST(ControlPages, OfSeveralSessionsOfAnApplicationEachHasAPlaceAndItsOwnGeneration) {
