@@ -85,14 +85,14 @@ std::optional<std::string> PartReader::bytes(const SourceNode& node, std::string
 }
 
 std::string PartReader::method(const SourceNode& node) {
-  const std::string out = reader_->text(node, "'method'").value_or("GET");
+  std::string out = reader_->text(node, "'method'").value_or("GET");
   if (!is_http_token(out))
     reader_->error(node.offset, "'method': expected a method such as \"GET\"");
   return out;
 }
 
 std::string PartReader::target(const SourceNode& node) {
-  const std::string out = bytes(node, "'target'").value_or("/");
+  std::string out = bytes(node, "'target'").value_or("/");
   // It becomes part of a line of the request.
   if (out.empty() || has_control(out) || out.find_first_of(" \t") != std::string::npos)
     reader_->error(node.offset, "'target': expected a target such as \"/orders?page=2\"");
