@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "core/text/uri.h"
 #include "daemon/cases/fields.h"
 #include "daemon/record/redactor.h"
 #include "daemon/wire/json_node.h"
@@ -12,7 +11,7 @@ namespace filibuster::record {
 namespace {
 
 using nlohmann::json;
-using Replaced = std::vector<std::pair<std::string_view, std::string_view>>;
+using Replaced = std::vector<std::pair<std::string, std::string>>;
 
 // Is it looked for in other places than where its name or form says so? Ordinary words and short numbers stand there by chance.
 bool is_telling(std::string_view secret) {
@@ -59,6 +58,21 @@ void replace_in(cases::Call* of, const Replaced& known) {
     replace_in(each, known);
   replace_in(&of->input.command, known);
   if (of->reply) replace_in(&*of->reply, known);
+}
+
+// As it stands in a query or a form.
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF", kPlain = "-._~";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || kPlain.find(c) != kPlain.npos) {
+      out += c;
+    } else {
+      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return out;
 }
 
 // Looks at the fields of a message for tokens.
@@ -123,12 +137,9 @@ class PlaceFinder {
 
   // A short one is looked for where it is the whole value.
   void look(const std::string& value, const std::string& place) {
-    for (const auto& [as_written, secret] : made_) {
-      // Parameters stand in fields without their escapes.
-      const std::string token =
-          as_written.find('%') == as_written.npos ? as_written : percent_decoded(as_written, true);
+    for (const auto& [token, secret] : made_) {
       if (value == token || (is_telling(token) && value.find(token) != value.npos))
-        out_.emplace_back(as_written, place);
+        out_.emplace_back(token, place);
     }
   }
 
@@ -147,6 +158,11 @@ Redactor::Replaced Redactor::known() const {
     for (const auto& [secret, token] : tokens_) out.emplace_back(secret, token);
   }
   std::erase_if(out, [](const auto& each) { return !is_telling(each.first); });
+  for (size_t i = 0, size = out.size(); i < size; ++i) {
+    std::string as_written = percent_encoded(out[i].first);
+    if (as_written != out[i].first)
+      out.emplace_back(std::move(as_written), percent_encoded(out[i].second));
+  }
   std::stable_sort(out.begin(), out.end(),
                    [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   return out;

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "core/text/ascii.h"
+#include "core/text/uri.h"
 #include "daemon/record/token.h"
 #include "daemon/redact/redact.h"
 #include "daemon/wire/body_form.h"
@@ -132,6 +133,31 @@ void Redactor::take(cases::Headers* headers) {
   for (auto& [name, value] : *headers) value = field_value(name, value);
 }
 
+// "p%C3%A4ss+word": what stands there is the same secret as elsewhere, and its token has the same escapes.
+std::string Redactor::escaped(std::string_view written) {
+  if (written.find_first_of("%+") == written.npos) return token(written);
+  const std::string secret = percent_decoded(written, true);
+  std::string other = token(secret);
+  if (other.size() != secret.size()) return other;  // a mask
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (size_t i = 0, at = 0; i < secret.size(); ++i) {
+    const bool is_escape =
+        percent_decoded(written.substr(at, 3), true).size() == 1 && written[at] == '%';
+    const std::string_view unit = written.substr(at, is_escape ? 3 : 1);
+    at += unit.size();
+    if (other[i] == secret[i]) {
+      out += unit;
+    } else if (is_escape) {
+      const auto byte = static_cast<unsigned char>(other[i]);
+      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    } else {
+      out += other[i];
+    }
+  }
+  return out;
+}
+
 // "a=1&token=x"
 std::string Redactor::pairs(std::string_view text) {
   std::string out;
@@ -140,7 +166,7 @@ std::string Redactor::pairs(std::string_view text) {
     const size_t equals = part.find('=');
     const bool secret = equals != part.npos && is_secret_argument(part.substr(0, equals));
     if (secret) {
-      out.append(part.substr(0, equals + 1)).append(token(part.substr(equals + 1)));
+      out.append(part.substr(0, equals + 1)).append(escaped(part.substr(equals + 1)));
     } else {
       out += redact_forms(part, [this](std::string_view each) { return token(each); });
     }

@@ -53,6 +53,7 @@ class Redactor {
   void take(cases::Answer* of);
   void take(cases::Headers* headers);
   std::string field_value(const std::string& name, const std::string& value);
+  std::string escaped(std::string_view written);
   std::string pairs(std::string_view text);
   std::string target(const std::string& target);
   std::string body(const std::string& bytes, const cases::Headers& headers);
@@ -61,7 +62,7 @@ class Redactor {
   void take_words(nlohmann::json* words, bool* names_a_secret);
   void take_reply(nlohmann::json* reply, bool is_secret);
   // The second look (known_secrets.cc): what was found to be a secret anywhere is taken out everywhere.
-  using Replaced = std::vector<std::pair<std::string_view, std::string_view>>;
+  using Replaced = std::vector<std::pair<std::string, std::string>>;
   Replaced known() const;
   void take_known(cases::Case* of);
   void take_known(cases::Call* of);

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "core/text/base64.h"
+#include "daemon/redact/checksums.h"
 #include "daemon/redact/redact.h"
 
 namespace filibuster {
@@ -107,13 +108,7 @@ bool is_card(const std::string& digits) {
     return leading >= row.first && leading <= row.last;
   });
   if (!issued) return false;
-  int sum = 0;  // Luhn
-  for (size_t i = 0; i < digits.size(); ++i) {
-    int digit = digits[digits.size() - 1 - i] - '0';
-    if (i % 2 == 1) digit = digit * 2 - (digit > 4 ? 9 : 0);
-    sum += digit;
-  }
-  return sum % 10 == 0;
+  return luhn_remainder(digits) == 0;
 }
 
 // The number of a payment card: in one piece, or in groups of four and more digits with blanks or hyphens
@@ -177,6 +172,17 @@ size_t well_known_key(std::string_view text, size_t at) {
   }
   return at;
 }
+
+}  // namespace
+
+size_t known_key_prefix(std::string_view text) {
+  for (const PrefixRow& row : kPrefixes) {
+    if (text.starts_with(row.prefix)) return row.prefix.size();
+  }
+  return 0;
+}
+
+namespace {
 
 // The bytes with which some form begins. They make redact_forms() fast enough for every text of every
 // execution.

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "core/text/uri.h"
 #include "daemon/cases/case_file.h"
 #include "tests/unit/record/records.h"
 
@@ -228,7 +229,7 @@ TEST(Redactor, SaysWhereTokensStand) {
       "-5 in /json/none/pin of the request",
       "planted0123456789bearer in the header authorization of the request",
       "planted0123456789bearer in the path of call 0",
-      "planted%2Fform-3 in /form/client_secret of call 0",
+      "planted/form-3 in /form/client_secret of call 0",
       "planted-answer-1 in /json/access_token of the answer to call 0",
       "planted-field-4 in /call/3 of call 1",
       "planted-reply-8 in /reply of the answer to call 2",
@@ -236,6 +237,22 @@ TEST(Redactor, SaysWhereTokensStand) {
       "planted0123456789bearer in /text of the answer",
       "planted-sid-6 in the header set-cookie of the answer"};
   EXPECT_EQ(places, expected);
+}
+
+TEST(Redactor, KnowsASecretWithItsEscapes) {
+  Redactor redactor("key");
+  const std::string token = redactor.token("plänted/one=7"), known = redactor.token("pla nted+8");
+  cases::Request request;
+  request.target = "/x?api_key=pl%C3%A4nted%2fone%3D7&token=pla+nted%2B8&note=pla%20nted%2B8";
+  const cases::Request before = request;
+  redactor.redact(&request);
+  EXPECT_EQ(percent_decoded(request.target, true),
+            "/x?api_key=" + token + "&token=" + known + "&note=" + known);
+  EXPECT_NE(request.target.find("%2f"), std::string::npos) << "as it was written";
+  cases::Case all;
+  all.request = request;
+  redactor.restore(&all);
+  EXPECT_EQ(all.request, before);
 }
 
 TEST(Redactor, TheLongerOfTwoSecretsIsTakenOutFirst) {
