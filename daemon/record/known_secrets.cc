@@ -1,6 +1,7 @@
 // What was found to be a secret in one place is one in all places; and the way back, from tokens to secrets.
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "daemon/cases/fields.h"
 #include "daemon/record/redactor.h"
@@ -168,6 +169,12 @@ Redactor::Replaced Redactor::known() const {
   return out;
 }
 
+bool Redactor::has_known(std::string_view text) const {
+  const Replaced all = known();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& each) { return text.find(each.first) != text.npos; });
+}
+
 void Redactor::take_known(cases::Call* of) {
   replace_in(of, known());
 }
@@ -197,14 +204,27 @@ void Redactor::redact(cases::Answer* of) {
 
 void Redactor::redact(cases::Opening* of) {
   bool ignored = false;
+  place_ = SecretPlace::kRedis;
   take_words(&of->command, &ignored);
   const Replaced all = known();
   replace_in(&of->command, all);
   replace_in(&of->reply, all);
 }
 
+std::vector<std::pair<std::string, std::string>> Redactor::unmarked(const cases::Case& of,
+                                                                    Rules rules) {
+  Redactor look("", std::move(rules));
+  look.mode_ = Mode::kLooks;
+  cases::Case copy = of;
+  look.redact(&copy);
+  auto out = look.places(of);
+  if (out.empty() && !look.made_.empty())
+    out.emplace_back(look.made_.begin()->first, "a compressed body");
+  return out;
+}
+
 void Redactor::restore(cases::Case* of, const std::set<std::string>& but) const {
-  Redactor back("");
+  Redactor back("", rules_);
   back.mode_ = Mode::kRestores;
   back.made_ = made_;
   for (const std::string& token : but) back.made_.erase(token);

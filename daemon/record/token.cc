@@ -158,6 +158,8 @@ char mark_letter(char c, uint64_t number, bool hexadecimal) {
   return static_cast<char>((c >= 'a' ? 'a' : 'A') + number % letters);
 }
 
+}  // namespace
+
 std::string marked(std::string text) {
   const auto places = mark_places(text);
   if (!places) return text;
@@ -169,6 +171,8 @@ std::string marked(std::string text) {
   }
   return text;
 }
+
+namespace {
 
 // Of which sixteen letters in base64 the bits that are left over are those of `c`: a decoder may want them to be 0.
 char with_bits_of(char c, std::string_view as) {

@@ -19,6 +19,8 @@ namespace filibuster::record {
 
 // The same secret has the same token for the same `key`, and another one for another `round`.
 std::string token_of(std::string_view secret, std::string_view key, unsigned round);
+// The text with the mark of a token, which is a part of its letters.
+std::string marked(std::string text);
 // Does it have the mark of a token? One secret in ten thousand does by chance.
 bool is_token(std::string_view text);
 // Would it have the mark if it were a token, and has none?

@@ -7,6 +7,7 @@
 #include "core/text/base64.h"
 #include "daemon/redact/checksums.h"
 #include "daemon/redact/redact.h"
+#include "daemon/redact/rules.h"
 
 namespace filibuster {
 namespace {
@@ -201,7 +202,11 @@ std::string redact_forms(std::string_view text) {
   return redact_forms(text, [](std::string_view) { return std::string(kRedacted); });
 }
 
-std::string redact_forms(std::string_view text, const Replacement& replace) {
+std::string redact_forms(std::string_view whole, const Replacement& replace) {
+  std::string by_rules;
+  std::string_view text = whole;
+  if (const auto rules = rules_in_force())
+    text = by_rules = rules->replaced(whole, SecretPlace::kAnywhere, replace);
   std::string out;
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
