@@ -66,7 +66,7 @@ LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj
 DAEMON_LIBS := $(NGHTTP2) -l:libpugixml.a -lprotobuf -lcpp-httplib -lssl -lcrypto -l:libsqlite3.a -l:libdw.a -l:libelf.a -l:liblzma.a -l:libbz2.a -lz -liberty -lpthread
 # Of the analysis static: `filibuster was-fault-injected` starts often, and loading them takes longer than it.
 ANALYSIS_LIBS := -l:libyaml-cpp.a -l:libprotobuf.a
-CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lpthread
+CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lcrypto -lz -lpthread
 
 # What `run --coverage` brings into services, and what reads their data at the end.
 COVERAGE_DIR   := $(BUILD)/lib/filibuster/coverage

@@ -120,6 +120,8 @@ int refused(const Answer& answer, const SessionOptions& options) {
   return kUsage;
 }
 
+constexpr std::string_view kRunMode = "run";
+
 std::string to_go_on(bool resumes) {
   return resumes ? " to continue" : "; it begins anew";
 }
@@ -131,12 +133,14 @@ int daemon_ended(const std::string& pid, bool resumes) {
 
 class Follower {
  public:
-  // `resumes`: running the same command again continues an interrupted session.
-  Follower(const Daemon& daemon, const SessionOptions& options, std::string id, bool resumes)
+  // `mode`: of the session.
+  Follower(const Daemon& daemon, const SessionOptions& options, std::string id,
+           const std::string& mode)
       : daemon_(daemon),
         options_(options),
         id_(std::move(id)),
-        resumes_(resumes),
+        resumes_(mode == kRunMode),
+        records_(mode == "record"),
         view_({.terminal = isatty(2) == 1 && !options.json,
                .quiet = options.quiet,
                .color = takes_color(2)}) {}
@@ -251,14 +255,18 @@ class Follower {
   int ended(int exit_code) {
     put(stderr, view_.clear());
     if (!stopped_ || options_.follow) return exit_code;
-    if (!options_.json) tell("interrupted: run the same command again" + to_go_on(resumes_));
+    // The folder has a recording now.
+    if (!options_.json)
+      tell(records_ ? "interrupted: what was whole by then is recorded"
+                    : "interrupted: run the same command again" + to_go_on(resumes_));
     return exit_code == kFailuresFound ? kFailuresFound : kEnvironment;
   }
 
   const Daemon& daemon_;
   const SessionOptions& options_;
   std::string id_;
-  bool resumes_;
+  bool resumes_;  // running the same command again continues an interrupted session
+  bool records_;
   ProgressView view_;
   std::string page_;
   uint64_t next_ = 0;
@@ -410,18 +418,18 @@ int run_session(const SessionOptions& options, const nlohmann::ordered_json& req
   const std::string body =
       request.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   const Result<Answer> answer = client.post("/v1/sessions", body, kPostTimeout);
-  const bool resumes = request.value("mode", "") == "run";
+  const std::string mode = request.value("mode", "");
   if (!answer) {
     const std::string pid = std::to_string(daemon.value()->pid());
     return daemon.value()->ended(kEndTimeoutMs)
-               ? daemon_ended(pid, resumes)
+               ? daemon_ended(pid, mode == kRunMode)
                : complain(kEnvironment, "the daemon: " + answer.error().message);
   }
   if (answer->status != 201) return refused(answer.value(), options);
   const Json created = Json::parse(answer->body, nullptr, false);
   const std::string id = created.is_object() ? string_member(created, "id") : "";
   if (id.empty()) return complain(kEnvironment, "the daemon's answer names no session");
-  Follower follower(*daemon.value(), options, id, resumes);
+  Follower follower(*daemon.value(), options, id, mode);
   const int code = follower.follow();
   if (interrupts == 0 && !daemon.value()->ended(0))
     name_absent_services(client, id, options.command_line);

@@ -23,7 +23,8 @@ Work declare_verify(CLI::App& app) {
   auto options = std::make_shared<VerifyOptions>();
   declare_source_options(app, &options->session);
   app.add_option("CASES", options->cases, "the folder of the recorded cases")->required();
-  app.add_option("--case", options->only, "replay this one only (as often as needed)")
+  app.add_option("--case", options->only,
+                 "replay this one only, by the beginning of its name (as often as needed)")
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_flag("--update", options->update, "accept what differs: the files have it then");

@@ -117,8 +117,7 @@ class FieldWriter {
 
   // A word of a command, or a command of a transaction.
   void words(const nlohmann::json& value, const std::string& pointer) {
-    if (!names_.empty() && is_masked(*masks_, MaskPlace::kJson, names_))
-      return put(pointer, std::string(kMaskedField));
+    if (!names_.empty() && is_masked_word()) return put(pointer, std::string(kMaskedField));
     if (!value.is_array()) return put(pointer, value.dump());
     for (size_t i = 0; i < value.size(); ++i) {
       const std::string number = std::to_string(i);
@@ -133,6 +132,14 @@ class FieldWriter {
  private:
   static std::string bytes_shown(std::string_view bytes) {
     return std::to_string(bytes.size()) + " bytes, " + to_hex(hash_text(bytes));
+  }
+
+  // "/call/1" is what reports say, and "/1" what it is called where all of `json` is the command.
+  bool is_masked_word() const {
+    std::vector<uint64_t> whole = {name_hash("call")};
+    whole.insert(whole.end(), names_.begin(), names_.end());
+    return is_masked(*masks_, MaskPlace::kJson, names_) ||
+           is_masked(*masks_, MaskPlace::kJson, whole);
   }
 
   void node_fields(const wire::JsonNode& node, std::string* pointer) {

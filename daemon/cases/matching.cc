@@ -11,6 +11,10 @@ const std::vector<Call>& no_calls() {
   return kNone;
 }
 
+bool is_of_command(const Fields& fields) {
+  return !fields.empty() && fields.front().pointer.starts_with("/call");
+}
+
 }  // namespace
 
 CallPool::CallPool(const std::vector<Call>* calls, const Rules& rules, bool keeps_last)
@@ -66,6 +70,8 @@ std::optional<Nearest> CallPool::nearest(const Keys& keys, const Fields& fields,
   Nearest out;
   for (size_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];
+    // Of another protocol nothing is near.
+    if (is_of_command(row.fields) != is_of_command(fields)) continue;
     std::vector<FieldDifference> differs = differences(row.fields, fields);
     const Rank rank{row.keys.point == keys.point ? 0 : 1, row.taken ? 1 : 0, differs.size(),
                     i > expected ? i - expected : expected - i};

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "daemon/config/config.h"
+#include "daemon/redact/rules.h"
 
 namespace filibuster::cases {
 
@@ -141,7 +142,8 @@ struct CaseSet {
   std::string service;
   std::vector<Build> builds;
   std::map<std::string, std::string> environment;  // of the service (daemon/record/environment.h)
-  std::vector<std::string> redacted;               // the rules by which values were replaced
+  std::vector<std::string> redacted;               // by what values were replaced, in words
+  std::vector<RedactRule> redact;                  // and by which rules of the configuration
   std::vector<std::string> match_headers;  // in lower case: of requests of calls, what takes part
   std::vector<NondeterminismRule> masks;
   std::vector<std::string> varying_headers;  // in lower case: of answers, what takes no part

@@ -5,6 +5,7 @@
 #include "daemon/cases/case_parts.h"
 #include "daemon/cases/file_text.h"
 #include "daemon/cases/sealed_reader.h"
+#include "daemon/config/redact.h"
 #include "daemon/config/sections.h"
 
 namespace filibuster::cases {
@@ -112,6 +113,10 @@ constexpr Key<CaseSet> kSetKeys[] = {
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
        read_texts(reader, node, &out->redacted);
      }},
+    {"redact", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       config::read_redact(reader, node, &out->redact);
+     }},
     {"match_headers", false,
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
        read_names(reader, node, &out->match_headers);
@@ -181,9 +186,13 @@ std::string write_set(const CaseSet& of) {
   for (const auto& [name, value] : of.environment) put_member(name, text_node(value), &environment);
   if (!of.environment.empty()) out.add("environment", std::move(environment));
   if (!of.redacted.empty()) out.add("redacted", text_nodes(of.redacted));
+  constexpr size_t kMaskDepth = 8;
+  if (!of.redact.empty())
+    out.add(
+        "redact",
+        wire::parse_json_node(to_config_text(of.redact), kMaskDepth).value_or(JsonNode::array()));
   out.add("match_headers", text_nodes(of.match_headers));
   if (!of.varying_headers.empty()) out.add("varying_headers", text_nodes(of.varying_headers));
-  constexpr size_t kMaskDepth = 8;
   if (!of.masks.empty())
     out.add(
         "masks",

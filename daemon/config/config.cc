@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/text/nearest.h"
+#include "daemon/config/redact.h"
 #include "daemon/config/sections.h"
 
 namespace filibuster {
@@ -274,6 +275,12 @@ constexpr Key<Draft> kKeys[] = {
     {"faults", false, read_faults},
     {"retries", false, read_retries},
     {"nondeterminism", false, read_nondeterminism},
+    {"redact", false,
+     [](Reader& reader, const SourceNode& node, Draft*) {
+       // Whoever needs them reads them from the text (redact_rules).
+       std::vector<RedactRule> rules;
+       read_redact(reader, node, &rules);
+     }},
     {"default_faults", false, read_switch<&Config::default_faults>},
     {"fault_test_calls", false, read_switch<&Config::fault_test_calls>},
     {"descriptors", false, read_descriptors},

@@ -1,8 +1,8 @@
 // What was found to be a secret in one place is one in all places; and the way back, from tokens to secrets.
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
-#include "core/text/uri.h"
 #include "daemon/cases/fields.h"
 #include "daemon/record/redactor.h"
 #include "daemon/wire/json_node.h"
@@ -12,7 +12,7 @@ namespace filibuster::record {
 namespace {
 
 using nlohmann::json;
-using Replaced = std::vector<std::pair<std::string_view, std::string_view>>;
+using Replaced = std::vector<std::pair<std::string, std::string>>;
 
 // Is it looked for in other places than where its name or form says so? Ordinary words and short numbers stand there by chance.
 bool is_telling(std::string_view secret) {
@@ -59,6 +59,21 @@ void replace_in(cases::Call* of, const Replaced& known) {
     replace_in(each, known);
   replace_in(&of->input.command, known);
   if (of->reply) replace_in(&*of->reply, known);
+}
+
+// As it stands in a query or a form.
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF", kPlain = "-._~";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || kPlain.find(c) != kPlain.npos) {
+      out += c;
+    } else {
+      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return out;
 }
 
 // Looks at the fields of a message for tokens.
@@ -123,12 +138,9 @@ class PlaceFinder {
 
   // A short one is looked for where it is the whole value.
   void look(const std::string& value, const std::string& place) {
-    for (const auto& [as_written, secret] : made_) {
-      // Parameters stand in fields without their escapes.
-      const std::string token =
-          as_written.find('%') == as_written.npos ? as_written : percent_decoded(as_written, true);
+    for (const auto& [token, secret] : made_) {
       if (value == token || (is_telling(token) && value.find(token) != value.npos))
-        out_.emplace_back(as_written, place);
+        out_.emplace_back(token, place);
     }
   }
 
@@ -147,9 +159,20 @@ Redactor::Replaced Redactor::known() const {
     for (const auto& [secret, token] : tokens_) out.emplace_back(secret, token);
   }
   std::erase_if(out, [](const auto& each) { return !is_telling(each.first); });
+  for (size_t i = 0, size = out.size(); i < size; ++i) {
+    std::string as_written = percent_encoded(out[i].first);
+    if (as_written != out[i].first)
+      out.emplace_back(std::move(as_written), percent_encoded(out[i].second));
+  }
   std::stable_sort(out.begin(), out.end(),
                    [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   return out;
+}
+
+bool Redactor::has_known(std::string_view text) const {
+  const Replaced all = known();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& each) { return text.find(each.first) != text.npos; });
 }
 
 void Redactor::take_known(cases::Call* of) {
@@ -181,14 +204,27 @@ void Redactor::redact(cases::Answer* of) {
 
 void Redactor::redact(cases::Opening* of) {
   bool ignored = false;
+  place_ = SecretPlace::kRedis;
   take_words(&of->command, &ignored);
   const Replaced all = known();
   replace_in(&of->command, all);
   replace_in(&of->reply, all);
 }
 
+std::vector<std::pair<std::string, std::string>> Redactor::unmarked(const cases::Case& of,
+                                                                    Rules rules) {
+  Redactor look("", std::move(rules));
+  look.mode_ = Mode::kLooks;
+  cases::Case copy = of;
+  look.redact(&copy);
+  auto out = look.places(of);
+  if (out.empty() && !look.made_.empty())
+    out.emplace_back(look.made_.begin()->first, "a compressed body");
+  return out;
+}
+
 void Redactor::restore(cases::Case* of, const std::set<std::string>& but) const {
-  Redactor back("");
+  Redactor back("", rules_);
   back.mode_ = Mode::kRestores;
   back.made_ = made_;
   for (const std::string& token : but) back.made_.erase(token);

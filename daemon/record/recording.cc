@@ -63,7 +63,7 @@ Recording::Recording(std::shared_ptr<AgentHub> hub, Options options,
       options_(std::move(options)),
       assembler_(std::make_shared<Assembler>(assembler_options(options_))),
       writer_(std::move(writer)),
-      redactor_(random_hexadecimal()) {}
+      redactor_(random_hexadecimal(), SecretRules::compile(options_.set.redact)) {}
 
 Recording::~Recording() {
   finish();
@@ -145,6 +145,10 @@ Result<void> Recording::try_to_write(Assembled taken) {
   }
   for (RecordedCall& each : taken.process) {
     redactor_.redact(&each.value);
+    if (!redactor_.refusal().empty()) {
+      ++summary_.partial_process_calls;
+      continue;
+    }
     each.value.site = site_of(each.value.input.kind, std::move(each.stack));
     if (auto added = writer_->add_process(std::move(each.value)); !added) return added;
   }

@@ -24,7 +24,7 @@ class Recording {
  public:
   struct Options {
     std::string folder;  // absolute
-    cases::CaseSet set;  // of what is known before
+    cases::CaseSet set;  // of what is known before; also what is a secret
     uint32_t startup_execution = 0;
     uint32_t sample = 1;  // one request in so many becomes a case
     std::function<std::string(uint16_t)> port_name = {};

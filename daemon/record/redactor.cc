@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "core/text/ascii.h"
+#include "core/text/uri.h"
+#include "daemon/record/inflate.h"
 #include "daemon/record/token.h"
 #include "daemon/redact/redact.h"
 #include "daemon/wire/body_form.h"
@@ -19,6 +22,14 @@ using wire::JsonNode;
 constexpr size_t kMostKnown = 1000;
 constexpr size_t kLeastToken = 8;
 
+bool is_compressed(const cases::Headers& headers) {
+  return std::any_of(headers.begin(), headers.end(), [](const auto& each) {
+    return equal_ignoring_case(each.first, "content-encoding") &&
+           (each.second.find("gzip") != std::string::npos ||
+            each.second.find("deflate") != std::string::npos);
+  });
+}
+
 std::string trimmed(std::string_view text) {
   const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
   const size_t end = text.find_last_not_of(" \t");
@@ -32,29 +43,6 @@ bool is_form(const cases::Headers& headers) {
   });
 }
 
-std::string word_of(const json& value) {
-  return wire::bytes_of_text(value).value_or("");
-}
-
-// A key or a field that says what its value is. A value may hold such a word as well.
-bool names_secret(std::string_view word) {
-  constexpr size_t kMost = 64;
-  return word.size() <= kMost &&
-         std::all_of(word.begin(), word.end(),
-                     [](char c) {
-                       return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-                              c == '-' || c == ':' || c == '.';
-                     }) &&
-         is_secret_name(word);
-}
-
-std::string in_capitals(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  });
-  return text;
-}
-
 }  // namespace
 
 std::vector<std::string> Redactor::rules() {
@@ -62,8 +50,8 @@ std::vector<std::string> Redactor::rules() {
           "texts with the form of a secret", "what a client of Redis authenticates with"};
 }
 
-Redactor Redactor::masking() {
-  Redactor out("");
+Redactor Redactor::masking(Rules rules) {
+  Redactor out("", std::move(rules));
   out.mode_ = Mode::kMasks;
   return out;
 }
@@ -72,6 +60,10 @@ std::string Redactor::token(std::string_view secret) {
   const auto of_token = made_.find(secret);
   if (mode_ == Mode::kRestores)
     return of_token == made_.end() ? std::string(secret) : of_token->second;
+  if (mode_ == Mode::kLooks) {
+    if (lacks_mark(secret)) made_.emplace(secret, secret);
+    return std::string(secret);
+  }
   // A text may be looked at twice. A short one is a token by chance.
   if (secret.empty() || (of_token != made_.end() && secret.size() >= kLeastToken))
     return std::string(secret);
@@ -80,7 +72,7 @@ std::string Redactor::token(std::string_view secret) {
   // Of a short one the token may be the secret by chance, or that of another one.
   constexpr unsigned kRounds = 32;
   for (unsigned round = 0; mode_ == Mode::kTokens && round < kRounds; ++round) {
-    out = token_of(secret, key_, round);
+    out = made_token(secret, round);
     const bool is_secret = out.size() >= kLeastToken && tokens_.contains(out);
     if (out != secret && !made_.contains(out) && !is_secret) break;
   }
@@ -96,8 +88,35 @@ std::string Redactor::token(std::string_view secret) {
   return out;
 }
 
+// What is a secret by the form of a rule has a token of that form.
+std::string Redactor::made_token(std::string_view secret, unsigned round) const {
+  constexpr size_t kMost = 256;
+  std::string out = token_of(secret, key_, round);
+  if (rules_->fits(secret, out) || secret.size() > kMost) return out;
+  std::string near(secret);
+  for (size_t i = 0; i < near.size(); ++i) {
+    const char before = std::exchange(near[i], out[i]);
+    if (!rules_->fits(secret, near)) near[i] = before;
+  }
+  if (near == secret) return out;
+  std::string with_mark = marked(near);
+  return with_mark != secret && rules_->fits(secret, with_mark) ? with_mark : near;
+}
+
+Redactor::Named Redactor::by_name(std::string_view name, bool is_argument) const {
+  if (const auto said = rules_->named(name, place_)) return *said ? Named::kSecret : Named::kKept;
+  const bool is_secret = is_argument ? is_secret_argument(name) : is_secret_name(name);
+  return is_secret ? Named::kSecret : Named::kNothing;
+}
+
+std::string Redactor::forms(std::string_view text) {
+  const auto replace = [this](std::string_view secret) { return token(secret); };
+  return redact_forms(rules_->replaced(text, place_, replace), replace);
+}
+
 std::string Redactor::text(std::string_view text) {
-  return filibuster::redact(text, [this](std::string_view secret) { return token(secret); });
+  const auto replace = [this](std::string_view secret) { return token(secret); };
+  return filibuster::redact(rules_->replaced(text, place_, replace), replace);
 }
 
 // --- HTTP -----------------------------------------------------------------------------------------
@@ -113,13 +132,15 @@ std::string Redactor::field_value(const std::string& name, const std::string& va
       rest.remove_prefix(std::min(part.size() + 1, rest.size()));
       const size_t equals = part.find('=');
       // What follows the first pair of a Set-Cookie says how long and where it is valid.
-      const bool keeps = equals == part.npos || (set_cookie && !first);
+      const bool keeps = equals == part.npos || (set_cookie && !first) ||
+                         rules_->named(trimmed(part.substr(0, equals)), place_) == false;
       out += (first ? "" : ";") + std::string(part.substr(0, keeps ? part.size() : equals + 1));
       if (!keeps) out += token(part.substr(equals + 1));
     }
     return out;
   }
-  if (!is_secret_name(name)) return text(value);
+  const Named named = by_name(name);
+  if (named != Named::kSecret) return named == Named::kKept ? value : text(value);
   // "Bearer": the scheme says what was there.
   const size_t blank = value.find(' ');
   const bool scheme = blank != value.npos && name.size() >= 13 &&
@@ -129,7 +150,34 @@ std::string Redactor::field_value(const std::string& name, const std::string& va
 }
 
 void Redactor::take(cases::Headers* headers) {
+  place_ = SecretPlace::kHeader;
   for (auto& [name, value] : *headers) value = field_value(name, value);
+}
+
+// "p%C3%A4ss+word": what stands there is the same secret as elsewhere, and its token has the same escapes.
+std::string Redactor::escaped(std::string_view written,
+                              const std::function<std::string(const std::string&)>& replace) {
+  const std::string secret = percent_decoded(written, true);
+  std::string other = replace(secret);
+  if (other == secret) return std::string(written);
+  if (other.size() != secret.size()) return other;  // a mask
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (size_t i = 0, at = 0; i < secret.size(); ++i) {
+    const bool is_escape =
+        percent_decoded(written.substr(at, 3), true).size() == 1 && written[at] == '%';
+    const std::string_view unit = written.substr(at, is_escape ? 3 : 1);
+    at += unit.size();
+    if (other[i] == secret[i]) {
+      out += unit;
+    } else if (is_escape) {
+      const auto byte = static_cast<unsigned char>(other[i]);
+      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    } else {
+      out += other[i];
+    }
+  }
+  return out;
 }
 
 // "a=1&token=x"
@@ -138,11 +186,16 @@ std::string Redactor::pairs(std::string_view text) {
   while (true) {
     const std::string_view part = text.substr(0, std::min(text.find('&'), text.size()));
     const size_t equals = part.find('=');
-    const bool secret = equals != part.npos && is_secret_argument(part.substr(0, equals));
-    if (secret) {
-      out.append(part.substr(0, equals + 1)).append(token(part.substr(equals + 1)));
+    const Named named =
+        equals == part.npos ? Named::kNothing : by_name(part.substr(0, equals), true);
+    const size_t value = equals == part.npos ? 0 : equals + 1;
+    out += part.substr(0, value);
+    if (named == Named::kKept) {
+      out += part.substr(value);
     } else {
-      out += redact_forms(part, [this](std::string_view each) { return token(each); });
+      out += escaped(part.substr(value), [&](const std::string& each) {
+        return named == Named::kSecret ? token(each) : forms(each);
+      });
     }
     if (part.size() == text.size()) return out;
     out += '&';
@@ -152,24 +205,32 @@ std::string Redactor::pairs(std::string_view text) {
 
 std::string Redactor::target(const std::string& target) {
   const size_t query = target.find('?');
-  const std::string path = redact_forms(std::string_view(target).substr(0, query),
-                                        [this](std::string_view each) { return token(each); });
-  return query == target.npos ? path
-                              : path + "?" + pairs(std::string_view(target).substr(query + 1));
+  place_ = SecretPlace::kPath;
+  std::string out = forms(std::string_view(target).substr(0, query));
+  place_ = SecretPlace::kQuery;
+  if (query != target.npos) out += "?" + pairs(std::string_view(target).substr(query + 1));
+  return out;
 }
 
-void Redactor::take(JsonNode* node, bool is_secret) {
+void Redactor::take(JsonNode* node, Named named) {
   switch (node->kind) {
     case JsonNode::Kind::kObject:
-      for (JsonNode& each : node->children)
-        take(&each, is_secret || is_secret_name(wire::json_token_text(each.key)));
+      for (JsonNode& each : node->children) {
+        const std::string name = wire::json_token_text(each.key);
+        const Named own = by_name(name);
+        take(&each, own == Named::kNothing ? named : own);
+        if (const std::string other = forms(name); other != name)
+          each.key = wire::json_token(other).value_or(each.key);
+      }
       return;
     case JsonNode::Kind::kArray:
-      for (JsonNode& each : node->children) take(&each, is_secret);
+      for (JsonNode& each : node->children) take(&each, named);
       return;
     case JsonNode::Kind::kScalar:
       break;
   }
+  if (named == Named::kKept) return;
+  const bool is_secret = named == Named::kSecret;
   if (!node->token.starts_with('"')) {
     // Of true, false and null nothing is left but which one it is.
     const bool number =
@@ -189,7 +250,7 @@ std::string Redactor::body(const std::string& bytes, const cases::Headers& heade
   if (auto node = wire::parse_json_node(bytes, wire::kMostJsonDepth)) {
     const auto style = wire::json_style_of(*node, bytes);
     JsonNode before = *node;
-    take(&*node, false);
+    take(&*node, Named::kNothing);
     if (*node == before) return bytes;
     return wire::print_json(*node, style.value_or(wire::JsonStyle()));
   }
@@ -198,81 +259,41 @@ std::string Redactor::body(const std::string& bytes, const cases::Headers& heade
   return wire::json_token(bytes) ? text(bytes) : bytes;
 }
 
+// Compressed bytes cannot have a token in the place of a secret: what has one is not written.
+std::string Redactor::message_body(const std::string& bytes, const cases::Headers& headers,
+                                   const char* what) {
+  place_ = SecretPlace::kBody;
+  const bool looks_into = mode_ == Mode::kTokens || mode_ == Mode::kLooks;
+  if (!looks_into || !is_compressed(headers)) return body(bytes, headers);
+  const auto unpacked = inflated(bytes);
+  if (!unpacked) return bytes;
+  std::string other = body(*unpacked, headers);
+  if (other == *unpacked && !has_known(other)) return bytes;
+  refusal_ = std::string("the body of ") + what + " is compressed, and there is a secret in it";
+  return "";
+}
+
 void Redactor::take(cases::Request* of) {
   of->target = target(of->target);
-  of->body = body(of->body, of->headers);
+  of->body = message_body(of->body, of->headers, "a request");
   take(&of->headers);
 }
 
 void Redactor::take(cases::Answer* of) {
   const size_t before = of->body.size();
-  of->body = body(of->body, of->headers);
+  of->body = message_body(of->body, of->headers, "an answer");
   if (of->body.size() != before) of->pieces.clear();
   take(&of->headers);
   take(&of->trailers);
 }
 
-// --- Redis ----------------------------------------------------------------------------------------
-
-void Redactor::take_words(json* words, bool* names_a_secret) {
-  if (!words->is_array() || words->empty()) return;
-  const std::string name = in_capitals(word_of((*words)[0]));
-  bool credentials = name == "AUTH", named_before = false;
-  for (size_t i = 1; i < words->size(); ++i) {
-    json& word = (*words)[i];
-    if (word.is_array()) {  // a command of a transaction
-      take_words(&word, names_a_secret);
-      continue;
-    }
-    const std::string value = word_of(word);
-    // A field, or the key, names what follows it.
-    const bool names = names_secret(value);
-    const bool named = named_before;
-    named_before = names;
-    *names_a_secret = *names_a_secret || names;
-    if (credentials || named) {
-      word = wire::text_or_bytes(token(value));
-    } else if (!names) {
-      word = wire::text_or_bytes(body(value, {}));
-    }
-    // HELLO 3 AUTH user password
-    if (name == "HELLO" && in_capitals(value) == "AUTH") credentials = true;
-    if (name == "HELLO" && in_capitals(value) == "SETNAME") credentials = false;
-  }
-}
-
-void Redactor::take_reply(json* reply, bool is_secret) {
-  if (reply->is_string()) {
-    const std::string value = reply->get<std::string>();
-    *reply = wire::text_or_bytes(is_secret ? token(value) : body(value, {}));
-  } else if (reply->is_array()) {
-    bool named = false;
-    for (json& each : *reply) {
-      take_reply(&each, is_secret || named);
-      named = each.is_string() && names_secret(each.get<std::string>());
-    }
-  } else if (reply->is_object()) {
-    for (auto& [key, value] : reply->items()) {
-      if (key == "map" && value.is_array()) {
-        for (json& pair : value) take_reply(&pair, is_secret);
-      } else if (key == "bytes" && is_secret) {
-        *reply = wire::text_or_bytes(token(word_of(*reply)));
-        return;
-      } else if (value.is_structured()) {
-        take_reply(&value, is_secret);
-      } else if (value.is_string() && key != "bytes" && key != "null") {
-        const auto before = value.get<std::string>();
-        value = is_secret && key != "error" ? token(before) : text(before);
-      }
-    }
-  }
-}
-
 // --- all of it ------------------------------------------------------------------------------------
 
 void Redactor::redact(cases::Call* of) {
+  refusal_.clear();
   if (of->input.kind == cases::Kind::kRedis) {
     bool names_a_secret = false;
+    place_ = SecretPlace::kRedis;
     take_words(&of->input.command, &names_a_secret);
     if (of->reply) take_reply(&*of->reply, names_a_secret);
   } else {
@@ -283,9 +304,17 @@ void Redactor::redact(cases::Call* of) {
 }
 
 void Redactor::redact(cases::Case* of) {
+  refusal_.clear();
   take(&of->request);
   take(&of->answer);
-  for (cases::Call& call : of->calls) redact(&call);
+  std::string refusal = refusal_;
+  for (cases::Call& call : of->calls) {
+    redact(&call);
+    if (refusal.empty()) refusal = refusal_;
+  }
+  refusal_ = std::move(refusal);
+  if (of->partial.empty()) of->partial = refusal_;
+  place_ = SecretPlace::kAnywhere;
   // Reasons name calls by their targets.
   of->partial = text(of->partial);
   take_known(of);

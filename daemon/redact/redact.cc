@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "daemon/redact/rules.h"
+
 namespace filibuster {
 namespace {
 
@@ -50,7 +52,7 @@ bool is_one_of(const std::array<std::string_view, size>& names, std::string_view
 }
 
 // Case, '-' and '_' do not matter.
-Kind kind_of(std::string_view name) {
+Kind own_kind_of(std::string_view name) {
   std::string plain;
   for (char c : name) {
     if (c != '-' && c != '_') {
@@ -64,6 +66,15 @@ Kind kind_of(std::string_view name) {
   if (is_one_of(kWholeSecrets, plain)) return Kind::kSecret;
   if (is_one_of(kWords, plain) || plain.ends_with("signature")) return Kind::kWord;
   return is_one_of(kArguments, plain) ? Kind::kArgument : Kind::kPlain;
+}
+
+// What a rule says comes first.
+Kind kind_of(std::string_view name) {
+  if (const auto rules = rules_in_force()) {
+    if (const auto said = rules->named(name, SecretPlace::kAnywhere))
+      return *said ? Kind::kSecret : Kind::kPlain;
+  }
+  return own_kind_of(name);
 }
 
 // "$TOKEN", "${TOKEN}", "$(cat token)": such a value says where the secret is and does not contain it.

@@ -36,6 +36,9 @@ bool is_secret_argument(std::string_view name);
 std::string redact_forms(std::string_view text);
 std::string redact_forms(std::string_view text, const Replacement& replace);
 
+// How many letters of a key of a well-known service say whose key it is ("ghp_"); 0: it is none.
+size_t known_key_prefix(std::string_view text);
+
 // Redacts every text in a document or an event. The names of its members do not count, since they are
 // Filibuster's own.
 template <class Json>

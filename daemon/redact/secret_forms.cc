@@ -5,7 +5,9 @@
 #include <iterator>
 
 #include "core/text/base64.h"
+#include "daemon/redact/checksums.h"
 #include "daemon/redact/redact.h"
+#include "daemon/redact/rules.h"
 
 namespace filibuster {
 namespace {
@@ -107,13 +109,7 @@ bool is_card(const std::string& digits) {
     return leading >= row.first && leading <= row.last;
   });
   if (!issued) return false;
-  int sum = 0;  // Luhn
-  for (size_t i = 0; i < digits.size(); ++i) {
-    int digit = digits[digits.size() - 1 - i] - '0';
-    if (i % 2 == 1) digit = digit * 2 - (digit > 4 ? 9 : 0);
-    sum += digit;
-  }
-  return sum % 10 == 0;
+  return luhn_remainder(digits) == 0;
 }
 
 // The number of a payment card: in one piece, or in groups of four and more digits with blanks or hyphens
@@ -178,6 +174,17 @@ size_t well_known_key(std::string_view text, size_t at) {
   return at;
 }
 
+}  // namespace
+
+size_t known_key_prefix(std::string_view text) {
+  for (const PrefixRow& row : kPrefixes) {
+    if (text.starts_with(row.prefix)) return row.prefix.size();
+  }
+  return 0;
+}
+
+namespace {
+
 // The bytes with which some form begins. They make redact_forms() fast enough for every text of every
 // execution.
 constexpr std::array<bool, 256> kFirst = [] {
@@ -195,7 +202,11 @@ std::string redact_forms(std::string_view text) {
   return redact_forms(text, [](std::string_view) { return std::string(kRedacted); });
 }
 
-std::string redact_forms(std::string_view text, const Replacement& replace) {
+std::string redact_forms(std::string_view whole, const Replacement& replace) {
+  std::string by_rules;
+  std::string_view text = whole;
+  if (const auto rules = rules_in_force())
+    text = by_rules = rules->replaced(whole, SecretPlace::kAnywhere, replace);
   std::string out;
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {

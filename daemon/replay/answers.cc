@@ -21,8 +21,8 @@ nlohmann::json word_of(const nlohmann::json& word) {
   return out;
 }
 
-cases::ProcessRecord masked(cases::ProcessRecord process) {
-  record::Redactor mask = record::Redactor::masking();
+cases::ProcessRecord masked(cases::ProcessRecord process, const record::Redactor::Rules& secrets) {
+  record::Redactor mask = record::Redactor::masking(secrets);
   for (cases::Call& each : process.calls) mask.redact(&each);
   return process;
 }
@@ -95,9 +95,10 @@ CaseAnswers::CaseAnswers(const LoadedSet& set, Recordings* recordings,
       recordings_(recordings),
       places_(std::move(places)),
       keeps_gaps_(keeps_gaps),
-      process_(masked(set.process)),
+      secrets_(SecretRules::compile(set.set.redact)),
+      process_(masked(set.process, secrets_)),
       matcher_(&set.rules, &process_),
-      mask_(record::Redactor::masking()) {}
+      mask_(record::Redactor::masking(secrets_)) {}
 
 void CaseAnswers::start() {
   const std::lock_guard lock(mutex_);
@@ -108,13 +109,13 @@ void CaseAnswers::begin(const cases::Case& of) {
   places_->begin();
   const std::lock_guard lock(mutex_);
   // In the order in which the secrets of what comes will be known.
-  record::Redactor mask = record::Redactor::masking();
+  record::Redactor mask = record::Redactor::masking(secrets_);
   running_ = &of;
   masked_ = of;
   mask.redact(&masked_.request);
   for (cases::Call& each : masked_.calls) mask.redact(&each);
   mask.redact(&masked_.answer);
-  mask_ = record::Redactor::masking();
+  mask_ = record::Redactor::masking(secrets_);
   cases::Request request = of.request;
   mask_.redact(&request);
   matcher_.begin(&masked_);

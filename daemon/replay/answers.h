@@ -62,6 +62,7 @@ class CaseAnswers final : public stubs::Answerer {
   Recordings* const recordings_;
   const std::shared_ptr<Places> places_;
   const bool keeps_gaps_;
+  const record::Redactor::Rules secrets_;
   Symbolizer symbolizer_;     // has its own lock
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable arrived_;

@@ -12,12 +12,14 @@
 #include <thread>
 
 #include "daemon/agents/agent_hub.h"
+#include "daemon/config/redact.h"
 #include "daemon/coverage/report.h"
 #include "daemon/lane/lane.h"
 #include "daemon/lane/lane_set.h"
 #include "daemon/model/session_report.h"
 #include "daemon/page/data.h"
 #include "daemon/principled/channel.h"
+#include "daemon/redact/rules.h"
 #include "daemon/session/event_log.h"
 #include "daemon/session/explorations.h"
 #include "daemon/session/live_page.h"
@@ -87,6 +89,7 @@ class Session {
   void watch_client();
 
   SessionRequest request_;
+  const RulesInForce secrets_{SecretRules::compile(redact_rules(request_.config_text))};
   DaemonContext context_;
   // --- used by the worker thread only ---
   std::optional<attach::Loader> loader_;  // outlives the lanes

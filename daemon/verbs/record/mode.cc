@@ -5,6 +5,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "daemon/config/redact.h"
 #include "daemon/record/environment.h"
 #include "daemon/record/recording.h"
 #include "daemon/replay/alone.h"
@@ -127,6 +128,7 @@ Result<void> RecordMode::before_services(Lane* lane) {
   options.set.builds = builds_of(config, lane->place(), *service);
   options.set.environment = record::recorded_environment(*service);
   options.set.redacted = record::Redactor::rules();
+  options.set.redact = redact_rules(request_.config_text);
   for (const std::string_view each : cases::kMatchedAtFirst)
     options.set.match_headers.emplace_back(each);
   options.set.masks = config.nondeterminism;
@@ -239,8 +241,9 @@ std::string RecordMode::summary(const SessionReport& report, const SessionEnd&) 
   if (all.not_taken > 0)
     out += count_text(all.not_taken, "request was", "requests were") + " left out (--sample)\n";
   if (all.counts.partial > 0) {
-    out += count_text(all.counts.partial, "case is", "cases are") +
-           " not whole, and stand under partial/:\n";
+    out += count_text(all.counts.partial, "case is not whole, and stands",
+                      "cases are not whole, and stand") +
+           " under partial/:\n";
     for (const auto& [reason, number] : all.counts.by_reason)
       out += "  " + std::to_string(number) + ": " + reason + "\n";
   }

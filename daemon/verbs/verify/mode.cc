@@ -1,4 +1,5 @@
 // `filibuster verify`: recorded cases, replayed against the service alone (docs/record.md).
+#include "daemon/redact/rules.h"
 #include "daemon/verbs/verify/request.h"
 #include "daemon/verbs/verify/results.h"
 #include "daemon/verbs/verify/tester.h"
@@ -8,7 +9,9 @@ namespace {
 
 class VerifyMode final : public Mode {
  public:
-  explicit VerifyMode(const SessionRequest& request) : own_(request.own_as<VerifyRequest>()) {}
+  explicit VerifyMode(const SessionRequest& request)
+      : own_(request.own_as<VerifyRequest>()),
+        secrets_(SecretRules::compile(own_.set.set.redact)) {}
 
   std::optional<LanePorts::Keep> keeps_ports() const override { return std::nullopt; }
 
@@ -71,6 +74,8 @@ class VerifyMode final : public Mode {
 
  private:
   const VerifyRequest& own_;
+  // What is a secret in the cases is one in what is said of them.
+  const RulesInForce secrets_;
   std::shared_ptr<replay::CaseAnswers> answers_;
   VerifyResults results_;
 };

@@ -25,8 +25,21 @@ class VerifyVerb final : public Verb {
     std::vector<std::string> names;
     for (const cases::Case& each : own->set.cases) names.push_back(cases::name_in_path(each.file));
     const std::vector<std::string_view> known(names.begin(), names.end());
-    for (const std::string& name : own->only) {
+    for (std::string& name : own->only) {
       if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      const auto begins = [&](const std::string& each) {
+        return !name.empty() && each.starts_with(name);
+      };
+      const auto number = std::count_if(names.begin(), names.end(), begins);
+      if (number == 1) {
+        name = *std::find_if(names.begin(), names.end(), begins);
+        continue;
+      }
+      if (number > 1) {
+        draft->fail("'" + name + "' is the beginning of the names of " + std::to_string(number) +
+                    " cases in " + own->set.folder);
+        continue;
+      }
       const std::string_view near = nearest(name, known);
       draft->fail("there is no case '" + name + "' in " + own->set.folder +
                   (near.empty() ? "; `filibuster cases list` shows them"

@@ -139,7 +139,7 @@ Result<void> VerifyTester::update(const cases::Case& of, VerifiedCase* row) {
 
 // The service has its own secrets, which are not written.
 Result<void> VerifyTester::save(cases::Case accepted, VerifiedCase* row) {
-  record::Redactor redactor(random_hexadecimal());
+  record::Redactor redactor(random_hexadecimal(), SecretRules::compile(request_.set.set.redact));
   redactor.redact(&accepted);
   const std::string folder = accepted.file.substr(0, accepted.file.rfind('/'));
   const auto saved = cases::save_file(folder, cases::write_case(accepted, row->name));

@@ -16,6 +16,7 @@ CaseSet any_set() {
   out.builds = {{"./orders", "3f7c9a41"}};
   out.environment = {{"TZ", "Europe/Berlin"}};
   out.redacted = {"name: password"};
+  out.redact = {{"national_id", "", "", {SecretPlace::kBody}, false}};
   out.match_headers = {"accept", "content-type"};
   NondeterminismRule rule;
   rule.path = "/pay/*";
@@ -43,6 +44,7 @@ TEST(SetFile, ComesBackWithTheSameBytes) {
   EXPECT_EQ(read.value.builds, any_set().builds);
   EXPECT_EQ(read.value.points, any_set().points);
   EXPECT_EQ(read.value.environment, any_set().environment);
+  EXPECT_EQ(read.value.redact, any_set().redact);
   EXPECT_EQ(read.value.masks.at(0).json, any_set().masks[0].json);
   EXPECT_TRUE(rules_of(read.value).ok());
 }
@@ -53,11 +55,11 @@ TEST(SetFile, WhatIsWrongHasItsPlace) {
     return text.replace(text.find(from), from.size(), to);
   };
   EXPECT_EQ(first_error(with("\"/nonce\"", "\"nonce\"")),
-            "11:50: 'json': expected a JSON pointer such as \"/id\" or \"/items/*/id\"");
+            "14:50: 'json': expected a JSON pointer such as \"/id\" or \"/items/*/id\"");
   EXPECT_EQ(first_error(with("\"masks\"", "\"mask\"")),
-            "10:3: unknown key 'mask' in a set of cases; did you mean 'masks'?");
+            "13:3: unknown key 'mask' in a set of cases; did you mean 'masks'?");
   EXPECT_EQ(first_error(with("\"accept\"", "\"Accept\"")),
-            "9:20: 'match_headers': names stand in lower case");
+            "12:20: 'match_headers': names stand in lower case");
   EXPECT_EQ(first_error(with("\"format\": 1", "\"format\": 9")).substr(0, 5), "2:13:");
 }
 

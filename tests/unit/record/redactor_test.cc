@@ -2,10 +2,13 @@
 #include "daemon/record/redactor.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <set>
 
+#include "core/text/uri.h"
 #include "daemon/cases/case_file.h"
+#include "daemon/config/redact.h"
 #include "tests/unit/record/records.h"
 
 namespace filibuster::record {
@@ -228,7 +231,7 @@ TEST(Redactor, SaysWhereTokensStand) {
       "-5 in /json/none/pin of the request",
       "planted0123456789bearer in the header authorization of the request",
       "planted0123456789bearer in the path of call 0",
-      "planted%2Fform-3 in /form/client_secret of call 0",
+      "planted/form-3 in /form/client_secret of call 0",
       "planted-answer-1 in /json/access_token of the answer to call 0",
       "planted-field-4 in /call/3 of call 1",
       "planted-reply-8 in /reply of the answer to call 2",
@@ -236,6 +239,22 @@ TEST(Redactor, SaysWhereTokensStand) {
       "planted0123456789bearer in /text of the answer",
       "planted-sid-6 in the header set-cookie of the answer"};
   EXPECT_EQ(places, expected);
+}
+
+TEST(Redactor, KnowsASecretWithItsEscapes) {
+  Redactor redactor("key");
+  const std::string token = redactor.token("plänted/one=7"), known = redactor.token("pla nted+8");
+  cases::Request request;
+  request.target = "/x?api_key=pl%C3%A4nted%2fone%3D7&token=pla+nted%2B8&note=pla%20nted%2B8";
+  const cases::Request before = request;
+  redactor.redact(&request);
+  EXPECT_EQ(percent_decoded(request.target, true),
+            "/x?api_key=" + token + "&token=" + known + "&note=" + known);
+  EXPECT_NE(request.target.find("%2f"), std::string::npos) << "as it was written";
+  cases::Case all;
+  all.request = request;
+  redactor.restore(&all);
+  EXPECT_EQ(all.request, before);
 }
 
 TEST(Redactor, TheLongerOfTwoSecretsIsTakenOutFirst) {
@@ -246,6 +265,115 @@ TEST(Redactor, TheLongerOfTwoSecretsIsTakenOutFirst) {
   request.target = "/of/planted-1-and-more-2";
   redactor.redact(&request);
   EXPECT_EQ(request.target, "/of/" + redactor.token("planted-1-and-more-2"));
+}
+
+// --- rules of the configuration ---------------------------------------------------------------------
+
+Redactor::Rules rules_for_tests() {
+  return SecretRules::compile(redact_rules(
+      R"({"redact": [{"name": "national_*"}, {"type": "email"}, {"type": "phone"}, {"pattern": "ACC-[0-9]{8}", "in": ["body", "redis"]},
+{"name": "page_token", "keep": true}, {"name": "lang", "keep": true}]})"));
+}
+
+cases::Case ruled_case() {
+  cases::Case value;
+  value.request.method = "POST";
+  value.request.target =
+      "/of/ann@planted.example?page_token=next-7&national_id=planted-1&to=bob%40planted.example";
+  value.request.headers = {{"X-National-Id", "planted-2"},
+                           {"national_id", "planted-3"},
+                           {"Cookie", "lang=en; sid=planted-4"},
+                           {"X-Account", "ACC-00000000"}};
+  value.request.body =
+      R"({"national_id": {"number": "planted-5", "of": 12}, "page_token": "4111111111111111", "tel": "+49 30 901820", "a": "ACC-12345678", "by": {"ann@planted.example": 1}})";
+  value.answer.status = 200;
+  value.answer.body = "sent to ann@planted.example for ACC-12345678";
+  value.calls = {
+      redis_call(R"(["SET", "national_id:7", "planted-6"])", R"({"status": "OK"})"),
+      redis_call(R"(["HSET", "u", "page_token", "4111111111111111", "of", "ACC-12345678"])", "2")};
+  return value;
+}
+
+TEST(Redactor, FollowsRulesOfTheConfiguration) {
+  Redactor redactor("key", rules_for_tests());
+  const cases::Case before = ruled_case();
+  cases::Case value = before;
+  redactor.redact(&value);
+  const std::string text = written(value);
+  for (const char* const secret : {"planted-1", "planted-3", "planted-4", "planted-5", "planted-6",
+                                   "ann@", "bob%40", "901820", "ACC-12345678"})
+    EXPECT_EQ(text.find(secret), std::string::npos) << secret << " in " << text;
+  EXPECT_NE(text.find("page_token=next-7"), std::string::npos);
+  EXPECT_EQ(value.request.headers[0].second, "planted-2") << "the rule is of another name";
+  EXPECT_EQ(value.request.headers[2].second.substr(0, 7), "lang=en");
+  EXPECT_EQ(value.request.headers[3].second, "ACC-00000000") << "not in a header";
+  EXPECT_NE(text.find("4111111111111111"), std::string::npos) << "what is kept has any form";
+  EXPECT_EQ(value.calls[1].input.command[3], "4111111111111111");
+  const std::string account = redactor.token("ACC-12345678");
+  EXPECT_EQ(account.substr(0, 4), "ACC-") << "a token of a rule has its form";
+  EXPECT_NE(value.request.body.find(account), std::string::npos);
+  EXPECT_EQ(value.calls[1].input.command[5], account) << "and is the same everywhere";
+  redactor.restore(&value);
+  EXPECT_EQ(value, before);
+}
+
+TEST(Redactor, MasksByTheSameRules) {
+  Redactor redactor("key", rules_for_tests());
+  cases::Case value = ruled_case();
+  redactor.redact(&value);
+  const auto masked = [](cases::Case of) {
+    Redactor::masking(rules_for_tests()).redact(&of);
+    return of;
+  };
+  EXPECT_EQ(masked(value), masked(ruled_case()));
+}
+
+std::string gzip_of(const std::string& text) {
+  z_stream stream{};
+  constexpr int kGzip = 16 + MAX_WBITS;
+  EXPECT_EQ(deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(text.size() + 100, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+TEST(Redactor, RefusesCompressedBodiesWithSecrets) {
+  const auto redacted = [](const std::string& text) {
+    cases::Case value;
+    value.request.target = "/?token=planted-known-1";
+    value.answer.status = 200;
+    value.answer.headers = {{"Content-Encoding", "gzip"}, {"Content-Type", "application/json"}};
+    value.answer.body = gzip_of(text);
+    Redactor redactor("key");
+    redactor.redact(&value);
+    EXPECT_EQ(redactor.refusal(), value.partial);
+    return value;
+  };
+  for (const char* const text : {R"({"password": "planted-9"})", R"({"at": "planted-known-1"})",
+                                 R"({"card": "4111111111111111"})"}) {
+    const cases::Case value = redacted(text);
+    EXPECT_EQ(value.partial, "the body of an answer is compressed, and there is a secret in it");
+    EXPECT_EQ(value.answer.body, "");
+  }
+  const cases::Case good = redacted(R"({"name": "ann"})");
+  EXPECT_EQ(good.partial, "");
+  EXPECT_EQ(good.answer.body, gzip_of(R"({"name": "ann"})"));
+}
+
+TEST(Redactor, PutsTokensIntoBinaryBodies) {
+  Redactor redactor("key");
+  cases::Case value;
+  value.request.target = "/?token=planted-known-1";
+  value.request.body = std::string("\x0a\x0fplanted-known-1\xff", 18);
+  redactor.redact(&value);
+  EXPECT_EQ(value.request.body,
+            std::string("\x0a\x0f", 2) + redactor.token("planted-known-1") + "\xff");
 }
 
 }  // namespace
