@@ -20,7 +20,7 @@ FAKETIME = pathlib.Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
 PAST, FUTURE = "2025-03-01T12:30:00.000000Z", "2031-07-04T08:00:00.250000Z"
 SERVICES = {
     "native": f"{CLOCKS} ${{port:orders}}",
-    "python": f"{PYTHON} {PROGRAMS}/token.py ${{port:orders}}",
+    "python": f"{PYTHON} {PROGRAMS}/expiring_token.py ${{port:orders}}",
     "node": f"node {PROGRAMS}/token.cjs ${{port:orders}}",
     "java": f"java -XX:TieredStopAtLevel=1 -Xshare:auto {PROGRAMS}/Token.java ${{port:orders}}",
 }

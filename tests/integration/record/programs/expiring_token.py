@@ -1,4 +1,4 @@
-"""token.py PORT: GET /token/N says whether a token that expires N seconds after 1970 is valid, which day it is, and how many minutes local time is ahead."""
+"""expiring_token.py PORT: GET /token/N says whether a token that expires N seconds after 1970 is valid, which day it is, and how many minutes local time is ahead."""
 import datetime
 import json
 import sys
