@@ -2,6 +2,7 @@
 // what it has found by two commands in one write.
 //
 // orders PORT REDIS_PORT PRICING_PORT
+#include <algorithm>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -111,7 +112,8 @@ void serve(int fd) {
     }
     const std::string line = in.substr(0, in.find("\r\n"));
     in.erase(0, message_size(in));
-    const std::string target = line.substr(4, line.rfind(' ') - 4);
+    std::string target = line.substr(4, line.rfind(' ') - 4);
+    target.erase(std::min(target.find('?'), target.size()));
     const std::string body = order(target.substr(target.rfind('/') + 1));
     send_all(fd, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + length_field(body) +
                      "\r\n" + body);
