@@ -78,6 +78,9 @@ std::vector<OtherTime> other_times(int64_t base_us) {
           {days(400), "400 days later"}};
 }
 
+constexpr const char* kByChance =
+    "it passes in one replay and differs in another, on the version that recorded it: ";
+
 std::string sentence_of(const Verdict& verdict) {
   if (verdict.judged == Judged::kNoConclusion || verdict.differences.empty()) return verdict.why;
   return verdict.differences.front().text;
@@ -143,6 +146,15 @@ Result<bool> Admission::learn(const Pass& seen) {
   return true;
 }
 
+// What differs although nothing was learned from it is no noise. If it passes another time, chance decides.
+void Admission::note_what_differs(const Pass& seen, bool learned) {
+  if (learned) differed_.clear();
+  for (size_t i = 0; i < seen.verdicts.size() && !learned; ++i) {
+    if (seen.verdicts[i].judged == Judged::kDiffers)
+      differed_.try_emplace(set_.cases[i].file, sentence_of(seen.verdicts[i]));
+  }
+}
+
 // Two calls of a route that came in both orders have none, in no case of the route.
 bool Admission::forget_order(const Case& of, size_t before, size_t call) {
   const auto point = [&](const cases::Call& each) {
@@ -198,6 +210,8 @@ void Admission::unite() {
 
 Result<Admitted> Admission::run() {
   for (bool learns = true; out_.passes < least_passes() || (learns && out_.passes < kMostPasses);) {
+    // What is masked first hides what comes behind it, so each of them has another time.
+    stage_.show_later(std::chrono::seconds(out_.passes));
     auto seen = pass();
     if (!seen) return seen.error();
     out_.stopped = seen->stopped;
@@ -205,7 +219,9 @@ Result<Admitted> Admission::run() {
     auto changed = learn(seen.value());
     if (!changed) return changed.error();
     learns = changed.value();
+    note_what_differs(seen.value(), learns);
   }
+  stage_.show_later(std::chrono::seconds(0));
   unite();
   if (auto counted = count(); !counted) return counted.error();
   if (out_.stopped) return out_;
@@ -286,8 +302,14 @@ Result<void> Admission::count() {
     refused.clear();
     std::vector<Case> kept;
     for (size_t k = 0; k < set_.cases.size(); ++k) {
+      const auto before = differed_.find(set_.cases[k].file);
       if (seen->verdicts[k].judged == Judged::kPassed) {
-        kept.push_back(std::move(set_.cases[k]));
+        if (before == differed_.end()) {
+          kept.push_back(std::move(set_.cases[k]));
+        } else {
+          refused.push_back(k);
+          out_.refused.push_back({std::move(set_.cases[k]), kByChance + before->second});
+        }
         continue;
       }
       refused.push_back(k);
@@ -296,6 +318,8 @@ Result<void> Admission::count() {
       out_.refused.push_back({std::move(set_.cases[k]), std::move(why).value()});
     }
     set_.cases = std::move(kept);
+    // Without those that are refused now, others may pass for a reason.
+    differed_.clear();
   }
   for (const std::string& miss : stage_.process_misses())
     out_.notes.push_back("a call of the process itself has no recorded answer: " + miss);

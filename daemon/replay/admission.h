@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -77,6 +78,7 @@ class Admission {
   };
   Result<Pass> pass();
   Result<bool> learn(const Pass& seen);
+  void note_what_differs(const Pass& seen, bool learned);
   size_t least_passes() const;
   bool forget_order(const cases::Case& of, size_t before, size_t call);
   void unite();
@@ -91,6 +93,7 @@ class Admission {
   Stage& stage_;
   cases::Noise noise_;
   Admitted out_;
+  std::map<std::string, std::string> differed_;  // file: how, since something was learned last
   bool is_fresh_ = true;
 };
 

@@ -58,7 +58,7 @@ bool AdmissionAct::show_later(std::chrono::seconds by) {
 void AdmissionAct::begin_pass(size_t pass) {
   const auto now = std::chrono::steady_clock::now();
   if (pass == 0) first_pass_ = now;
-  player_->show_later(pass == 1 ? kBetweenPasses : later_);
+  player_->show_later(later_);
   if (pass != 1) return;
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(first_pass_ + kBetweenPasses - now);

@@ -187,6 +187,33 @@ TEST_F(AdmissionTest, WhatIsTheSameInEachReplayAndAnotherThanRecordedIsRefused) 
   EXPECT_TRUE(set_.set.masks.empty());
 }
 
+TEST_F(AdmissionTest, EachReplayBeforeTheOneThatCountsIsAtAnotherTime) {
+  add("/a", 1);
+  std::vector<int64_t> shown;
+  stage_.judge = [&](const Case&) {
+    shown.push_back(stage_.later.count());
+    return passed();
+  };
+  ASSERT_TRUE(Admission(&set_, &stage_).run().ok());
+  shown.resize(6);
+  EXPECT_EQ(shown, (std::vector<int64_t>{0, 1, 2, 3, 4, 0}));
+}
+
+TEST_F(AdmissionTest, WhatPassesByChanceIsRefused) {
+  add("/lucky", 1);
+  add("/b", 2);
+  stage_.judge = [&](const Case& of) {
+    return of.request.target == "/lucky" && stage_.pass == 3 ? differs(DifferenceKind::kExtra)
+                                                             : passed();
+  };
+  const auto out = Admission(&set_, &stage_).run();
+  ASSERT_TRUE(out.ok());
+  EXPECT_EQ(kept(), Targets{"/b"});
+  ASSERT_EQ(out->refused.size(), 1u);
+  EXPECT_NE(out->refused[0].why.find("passes in one replay and differs in another"),
+            std::string::npos);
+}
+
 TEST_F(AdmissionTest, WhatNeedsACaseThatIsNotKeptIsNotKept) {
   add("/never", 1);
   add("/behind", 2);
