@@ -33,7 +33,7 @@ public final class Tickets {
   private static final String BUG = System.getenv().getOrDefault("BUG", "");
   private static final String CURRENCY = BUG.equals("query") ? "usd" : "eur";
   private static final String CATALOG = System.getenv("CATALOG_URL");
-  private static final int DRAWS = 8;
+  private static final int DRAWS = 32;
   private static final long TOKEN_LASTS = 3600; // seconds
   private static final int WAIT = 30_000; // ms
 

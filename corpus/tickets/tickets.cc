@@ -25,7 +25,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kDraws = 8;
+constexpr int kDraws = 32;
 constexpr int kTokenLasts = 3600;    // seconds
 constexpr int kWait = 30;            // seconds for an answer
 constexpr int kServingThreads = 64;  // a kept connection takes one

@@ -7,7 +7,7 @@ const { Redis } = require('ioredis');
 
 const { CACHE, CATALOG_URL, KEY, BUG = '', POOL = '4' } = process.env;
 const CURRENCY = BUG === 'query' ? 'usd' : 'eur';
-const DRAWS = 8;
+const DRAWS = 32;
 const TOKEN_LASTS = 3600; // seconds
 
 const [host, port] = CACHE.split(':');

@@ -25,7 +25,7 @@ KEY = os.environ["KEY"].encode()
 POOL = int(os.environ.get("POOL", "4"))
 BUG = os.environ.get("BUG", "")
 CURRENCY = "usd" if BUG == "query" else "eur"
-DRAWS = 8
+DRAWS = 32
 TOKEN_LASTS = 3600  # seconds
 WAIT = 30  # seconds for a connection
 
