@@ -393,8 +393,7 @@ bool lacks_mark(std::string_view text) {
 }
 
 std::string mask_of(std::string_view secret) {
-  const bool is_number =
-      std::all_of(secret.begin(), secret.end(), [](char c) { return is_digit(c) || c == '-'; });
+  const bool is_number = all_of(secret, [](char c) { return is_digit(c) || c == '-'; });
   return is_number ? "0" : "*";
 }
 

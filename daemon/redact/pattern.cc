@@ -218,7 +218,8 @@ class PatternCompiler {
         at_ += 2;
         if (high < low || high == '\\') fail(place, "expected a range such as a-z");
       }
-      for (int byte = low; byte <= high && byte >= 0; ++byte) out.set(static_cast<size_t>(byte));
+      const size_t last = static_cast<unsigned char>(high);
+      for (size_t byte = static_cast<unsigned char>(low); byte <= last; ++byte) out.set(byte);
     }
     if (!next_is(']')) {
       fail(begin, "'[' without ']'");
