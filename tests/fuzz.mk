@@ -7,7 +7,7 @@ FUZZ_INCLUDE := -I. -isystem /usr/share/include -isystem /usr/share/include/llht
 FUZZ_DAEMON  := $(wildcard daemon/config/*.cc) $(filter-out daemon/relay/relays.cc,$(wildcard daemon/relay/*.cc)) daemon/coverage/lines.cc daemon/agents/http1_answer.cc daemon/agents/recorder.cc daemon/agents/rpc_memory.cc daemon/agents/unmet_plan.cc daemon/agents/record_text.cc daemon/agents/recorder_record.cc daemon/model/call_name.cc daemon/model/grpc_name.cc daemon/agents/registration.cc daemon/base/descriptors.cc \
                 preload/runtimes/jvm/class_editor.cc daemon/suite/junit_xml.cc daemon/suite/runners.cc daemon/suite/failed_tests.cc daemon/suite/failure.cc daemon/stubs/choose.cc $(filter-out %/tls_connection.cc,$(wildcard daemon/stubs/*_connection.cc)) \
                 $(wildcard daemon/wire/*.cc) $(filter-out %/case_folder.cc,$(wildcard daemon/cases/*.cc)) \
-                $(addprefix daemon/record/,assembled.cc assembler.cc complete_cases.cc connection_tape.cc redactor.cc known_secrets.cc redis_secrets.cc token.cc inflate.cc) \
+                $(addprefix daemon/record/,assembled.cc assembler.cc complete_cases.cc connection_tape.cc connection_tape_http2.cc redactor.cc known_secrets.cc redis_secrets.cc token.cc inflate.cc) \
                 $(wildcard daemon/redact/*.cc) \
                 $(filter-out $(addprefix daemon/property/,program_model.cc program_object.cc),$(wildcard daemon/property/*.cc)) \
                 $(addprefix daemon/principled/,block.cc counts.cc diagnostic.cc key.cc ruling.cc statements.cc) \

@@ -185,9 +185,9 @@ void Noise::saw(const Case& of, const Verdict& verdict) {
 
 bool Noise::is_open(const Case& of) const {
   return std::any_of(seen_.begin(), seen_.end(), [&](const auto& row) {
-    const auto& [place, fields] = row;
+    const Place& place = row.first;
     return place.file == of.file &&
-           std::any_of(fields.begin(), fields.end(), [&](const auto& each) {
+           std::any_of(row.second.begin(), row.second.end(), [&](const auto& each) {
              return each.second.values.size() == 1 && !varies(place, each.second);
            });
   });
