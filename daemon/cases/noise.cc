@@ -283,7 +283,7 @@ Varying Noise::take() {
   for (auto& [place, fields] : seen_) {
     std::set<std::string> varying;
     for (auto& [pointer, seen] : fields) {
-      if (!seen.told && seen.recorded != "" && varies(place, seen) &&
+      if (!seen.told && !seen.recorded.empty() && varies(place, seen) &&
           std::none_of(seen.values.begin(), seen.values.end(),
                        [](const std::string& each) { return each.empty(); }))
         varying.insert(pointer);
