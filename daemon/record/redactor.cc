@@ -22,12 +22,15 @@ using wire::JsonNode;
 constexpr size_t kMostKnown = 1000;
 constexpr size_t kLeastToken = 8;
 
-bool is_compressed(const cases::Headers& headers) {
-  return std::any_of(headers.begin(), headers.end(), [](const auto& each) {
-    return equal_ignoring_case(each.first, "content-encoding") &&
-           (each.second.find("gzip") != std::string::npos ||
-            each.second.find("deflate") != std::string::npos);
-  });
+// By its field, or by its first bytes (RFC 1952 §2.3.1): who passes a body on may leave out the field.
+bool is_compressed(const std::string& bytes, const cases::Headers& headers) {
+  constexpr std::string_view kGzip = "\x1f\x8b";
+  return bytes.starts_with(kGzip) ||
+         std::any_of(headers.begin(), headers.end(), [](const auto& each) {
+           return equal_ignoring_case(each.first, "content-encoding") &&
+                  (each.second.find("gzip") != std::string::npos ||
+                   each.second.find("deflate") != std::string::npos);
+         });
 }
 
 std::string trimmed(std::string_view text) {
@@ -264,7 +267,7 @@ std::string Redactor::message_body(const std::string& bytes, const cases::Header
                                    const char* what) {
   place_ = SecretPlace::kBody;
   const bool looks_into = mode_ == Mode::kTokens || mode_ == Mode::kLooks;
-  if (!looks_into || !is_compressed(headers)) return body(bytes, headers);
+  if (!looks_into || !is_compressed(bytes, headers)) return body(bytes, headers);
   const auto unpacked = inflated(bytes);
   if (!unpacked) return bytes;
   std::string other = body(*unpacked, headers);

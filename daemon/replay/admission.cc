@@ -235,7 +235,7 @@ Result<void> Admission::find_times() {
   if (out_.stopped || set_.cases.empty()) return {};
   cases::TimeEvidence evidence;
   evidence.cases = set_.cases.size();
-  std::set<std::string> matters;
+  std::map<std::string, std::string> matters;  // file: in words
   bool is_shown = true;
   for (const auto& [by, words] : other_times(set_.cases.front().base_us)) {
     is_shown = stage_.show_later(by) && is_shown;
@@ -246,13 +246,24 @@ Result<void> Admission::find_times() {
     evidence.replays += seen->verdicts.size();
     for (size_t i = 0; i < seen->verdicts.size(); ++i) {
       const Case& of = set_.cases[i];
-      if (seen->verdicts[i].judged != Judged::kDiffers || !matters.insert(of.file).second) continue;
-      evidence.matters.push_back(cases::name_in_path(of.file));
-      out_.of_time.push_back(cases::route_of(of.request.method, of.request.target) + ", " + words +
-                             ": " + sentence_of(seen->verdicts[i]));
+      if (seen->verdicts[i].judged != Judged::kDiffers) continue;
+      matters.try_emplace(of.file, cases::route_of(of.request.method, of.request.target) + ", " +
+                                       words + ": " + sentence_of(seen->verdicts[i]));
     }
   }
   is_shown = stage_.show_later(std::chrono::seconds(0)) && is_shown;
+  // What differs at its own time, too, differs by chance.
+  if (!matters.empty()) {
+    if (auto counted = count(); !counted) return counted;
+    if (out_.stopped) return {};
+    refuse_what_lacks_others();
+  }
+  for (const Case& each : set_.cases) {
+    const auto found = matters.find(each.file);
+    if (found == matters.end()) continue;
+    evidence.matters.push_back(cases::name_in_path(each.file));
+    out_.of_time.push_back(found->second);
+  }
   if (is_shown) set_.set.time = std::move(evidence);
   return {};
 }
@@ -347,9 +358,14 @@ Result<std::string> Admission::broken_by_secrets(const Case& of) {
     ++out_.replays;
     return played->verdict.judged == Judged::kPassed;
   };
-  auto with_all = passes_without({});
-  if (!with_all) return with_all.error();
-  if (!with_all.value()) return std::string();
+  // Twice with them, and once more without any: what chance decides is no secret.
+  std::set<std::string> every;
+  for (const Stage::Secret& each : all) every.insert(each.token);
+  for (const bool has_secrets : {true, false, true}) {
+    auto passes = passes_without(has_secrets ? std::set<std::string>() : every);
+    if (!passes) return passes.error();
+    if (passes.value() != has_secrets) return std::string();
+  }
   std::set<std::string> tried;
   std::string out;
   for (const Stage::Secret& each : all) {

@@ -61,6 +61,10 @@ Result<void> VerifyTester::run(VerifyResults* out) {
     out->cases.push_back(std::move(row).value());
   }
   out->process_misses = answers_.process_misses();
+  if (!set.set.counts.contains("admitted") && out->count(Judged::kDiffers) > 0)
+    out->notes.push_back(
+        "no replay has shown on the recorded version that these cases pass: the recording was not "
+        "followed by one, or that was not ended (docs/record.md)");
   out->notes.insert(out->notes.end(), time_notes_.begin(), time_notes_.end());
   return {};
 }

@@ -366,6 +366,14 @@ TEST(Redactor, RefusesCompressedBodiesWithSecrets) {
   EXPECT_EQ(good.answer.body, gzip_of(R"({"name": "ann"})"));
 }
 
+TEST(Redactor, BytesOfGzipAreLookedIntoWithoutTheFieldThatNamesThem) {
+  cases::Case value;
+  value.answer.body = gzip_of(R"({"password": "planted-Pass-9"})");
+  Redactor("key").redact(&value);
+  EXPECT_EQ(value.answer.body, "");
+  EXPECT_FALSE(value.partial.empty());
+}
+
 TEST(Redactor, PutsTokensIntoBinaryBodies) {
   Redactor redactor("key");
   cases::Case value;

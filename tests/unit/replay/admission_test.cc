@@ -276,6 +276,35 @@ TEST_F(AdmissionTest, WhatIsAnotherAtAnotherTimeIsNamedAndKept) {
   EXPECT_EQ(stage_.later.count(), 0);
 }
 
+TEST_F(AdmissionTest, WhatChanceDecidesIsNotSaidToBeASecret) {
+  add("/coin", 1);
+  stage_.in_case = {{"T1", "the header cookie of the request"}};
+  // It passes once, with its secrets.
+  stage_.judge = [passes = 1](const Case& of) mutable {
+    return of.partial == "restored" && passes-- > 0
+               ? passed()
+               : differs(DifferenceKind::kAnswer, "/json/side", "1", "2");
+  };
+  const auto out = Admission(&set_, &stage_).run();
+  ASSERT_TRUE(out.ok());
+  ASSERT_EQ(out->refused.size(), 1u);
+  EXPECT_EQ(out->refused[0].why.find("the service checks"), std::string::npos);
+}
+
+TEST_F(AdmissionTest, WhatDiffersAtItsOwnTimeTooIsNotOfTheTime) {
+  add("/coin", 1);
+  add("/b", 2);
+  // It differs from the replay 400 days later on.
+  stage_.judge = [&, late = false](const Case& of) mutable {
+    late = late || stage_.later >= std::chrono::hours(24 * 400);
+    return of.request.target == "/coin" && late ? differs(DifferenceKind::kExtra) : passed();
+  };
+  const auto out = Admission(&set_, &stage_).run();
+  ASSERT_TRUE(out.ok());
+  EXPECT_EQ(kept(), Targets{"/b"});
+  EXPECT_TRUE(set_.set.time->matters.empty());
+}
+
 TEST_F(AdmissionTest, TheSecretThatBreaksACaseIsNamed) {
   add("/login", 1);
   stage_.in_case = {{"T1", "the header cookie of the request"},

@@ -7,7 +7,7 @@ import http.server
 import sys
 import time
 
-PAUSE = 0.03  # seconds: what is recorded as a part by itself
+PAUSE = 0.2  # seconds: what is recorded as a part by itself, also on a busy machine
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
