@@ -243,7 +243,12 @@ class Follower {
   int silence(const Result<Answer>& answer) {
     put(stderr, view_.clear());
     const std::string pid = std::to_string(daemon_.pid());
-    if (daemon_.ended(kEndTimeoutMs)) return daemon_ended(pid, resumes_);
+    if (daemon_.ended(kEndTimeoutMs)) {
+      if (!records_) return daemon_ended(pid, resumes_);
+      return complain(kEnvironment, "daemon ended (pid " + pid +
+                                        "); what was recorded by then stands in its folder, and no "
+                                        "replay has shown that it passes: record into another one");
+    }
     if (answer.ok() && answer->status == 404)
       return complain(kEnvironment, "the daemon no longer has this session");
     if (++silences_ < kMaxSilences) return -1;

@@ -128,6 +128,8 @@ def test_without_admission_all_are_kept_as_they_came(varied):
     run = record(varied, get("/things/1"), get("/things/1"), options=["--no-admission"])
     assert run.exit_code == 0 and "kept" not in run.output, run
     assert len(cases(varied)) == 2 and "varying_headers" not in masks_of(varied)
+    verified, found = verify(varied)
+    assert verified.exit_code == 1 and "no replay has shown on the recorded version that these cases pass" in found["notes"][0], found["notes"]
 
 
 def test_a_bounded_set_has_one_of_each_kind_and_the_newest(varied):
