@@ -78,6 +78,7 @@ constexpr RawRow kRawFunctions[] = {
     {"clock_gettime", raw_function<SYS_clock_gettime>},
     {"gettimeofday", raw_function<SYS_gettimeofday>},
     {"timespec_get", raw_timespec_get},
+    {"getrandom", raw_function<SYS_getrandom>},
     {"_Fork", not_there},
     {"closefrom", not_there},
     {"epoll_pwait2", not_there},

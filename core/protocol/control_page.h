@@ -31,7 +31,7 @@
 namespace filibuster {
 
 inline constexpr uint64_t kControlMagic = 0x4c52544342494c46ull;  // "FLIBCTRL"
-inline constexpr uint16_t kProtocolMajor = 15;
+inline constexpr uint16_t kProtocolMajor = 16;
 inline constexpr uint16_t kProtocolMinor = 0;
 inline constexpr uint32_t kControlPageSize = 4096;
 inline constexpr char kUserControlDirPrefix[] = "/dev/shm/filibuster-";  // + uid

@@ -11,6 +11,7 @@
 #include "core/hash.h"
 #include "core/index/frame_rules.h"
 #include "core/index/masks.h"
+#include "core/protocol/draws.h"
 #include "core/protocol/incomplete.h"
 
 namespace filibuster {
@@ -248,6 +249,7 @@ struct LaneMemory {
   uint8_t blob[kBlobSize];
   MaskTable masks;
   FrameTable frames;  // of the whole session: written before any agent reads
+  DrawTable draws;    // of the case that is replayed
 };
 
 }  // namespace filibuster

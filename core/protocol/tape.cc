@@ -10,7 +10,13 @@ namespace {
 // One list of fields per record, for both directions.
 template <typename V>
 bool tape_fields(auto& e, V& v) requires requires {
+  e.source;
+}
+{ return v(e.rpc) && v(e.recording) && v(e.source) && v(e.site_size); }
+template <typename V>
+bool tape_fields(auto& e, V& v) requires requires {
   e.bytes;
+  e.position;
 }
 { return v(e.connection) && v(e.position) && v(e.recording) && v(e.requests); }
 template <typename V>
@@ -50,6 +56,11 @@ void encode_head(const TapeBytes& record, uint8_t (&out)[kTapeBytesHead]) {
   tape_fields(record, writer);
 }
 
+void encode_head(const TapeDraw& record, uint8_t (&out)[kTapeDrawHead]) {
+  FieldWriter writer(out, sizeof out);
+  tape_fields(record, writer);
+}
+
 size_t encode(const TapeGap& record, uint8_t* out, size_t size) {
   return encode_record(record, out, size);
 }
@@ -66,6 +77,21 @@ bool decode(std::span<const uint8_t> data, TapeBytes* out) {
     return false;
   record.bytes = data.last(reader.left());
   if (record.bytes.empty() || record.bytes.size() > kMaxTapeBytes) return false;
+  *out = record;
+  return true;
+}
+
+bool decode(std::span<const uint8_t> data, TapeDraw* out) {
+  FieldReader reader(data.data(), data.size());
+  TapeDraw record;
+  if (!tape_fields(record, reader) || record.source == 0 ||
+      record.source > static_cast<uint8_t>(kLastDrawSource) || record.site_size > kMaxDrawSite ||
+      record.site_size > reader.left())
+    return false;
+  const std::span<const uint8_t> rest = data.last(reader.left());
+  record.site = {reinterpret_cast<const char*>(rest.data()), record.site_size};
+  record.bytes = rest.subspan(record.site_size);
+  if (record.bytes.empty() || record.bytes.size() > kMaxDrawBytes) return false;
   *out = record;
   return true;
 }

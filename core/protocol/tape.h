@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
+#include "core/protocol/draws.h"
 #include "core/protocol/events.h"
 #include "core/protocol/ring.h"
 
@@ -22,6 +24,7 @@ enum class TapeType : uint16_t {
   kBytes = 1,
   kGap = 2,     // bytes went by that are not known
   kClosed = 3,  // one side of a connection has ended
+  kDraw = 4,    // the program has got random bytes (draws.h)
 };
 
 struct TapeBytes {
@@ -52,18 +55,33 @@ struct TapeClosed {
   uint8_t by_peer = 0;  // 0: this process has closed it
 };
 
+struct TapeDraw {
+  uint64_t rpc = 0;  // the incoming request for which the program drew; 0: for none that is open
+  uint32_t recording = 0;
+  uint8_t source = 0;  // DrawSource
+  uint16_t site_size = 0;
+  std::string_view
+      site;  // who drew: the innermost frames, as RpcIssued::stack_text; at most kMaxDrawSite
+  std::span<const uint8_t> bytes;  // at most kMaxDrawBytes
+};
+
 inline constexpr size_t kMaxTapeBytes = 32 * 1024;
 inline constexpr size_t kTapeBytesHead = 8 + 8 + 4 + 1;
 inline constexpr size_t kMaxTapeRecord = kTapeBytesHead + kMaxTapeBytes;
 
+inline constexpr size_t kTapeDrawHead = 8 + 4 + 1 + 2;
+
 // The fields of `record` but its bytes, which follow in the tape.
 void encode_head(const TapeBytes& record, uint8_t (&out)[kTapeBytesHead]);
+// Here the site follows, and then the bytes.
+void encode_head(const TapeDraw& record, uint8_t (&out)[kTapeDrawHead]);
 // The number of bytes written into `out`, 0 if they do not fit.
 size_t encode(const TapeGap& record, uint8_t* out, size_t size);
 size_t encode(const TapeClosed& record, uint8_t* out, size_t size);
 
-// False if malformed; `bytes` is a view of `data`.
+// False if malformed; `bytes` and `site` are views of `data`.
 bool decode(std::span<const uint8_t> data, TapeBytes* out);
+bool decode(std::span<const uint8_t> data, TapeDraw* out);
 bool decode(std::span<const uint8_t> data, TapeGap* out);
 bool decode(std::span<const uint8_t> data, TapeClosed* out);
 

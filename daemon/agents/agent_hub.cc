@@ -75,6 +75,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host, Recordings {
   ExecutionRecord snapshot(StackLines lines) override;
   ExecutionRecord take_ended() override;
   void show_time(int64_t now_us) override { pages_.show_time(now_us); }
+  void show_draws(std::span<const ShownDraw> draws) override { lane_->show_draws(draws); }
   Recordings& recordings() override { return *this; }
   std::vector<OtherSession> others() const override { return pages_.others(); }
   std::vector<AgentRecord> agents() const override;

@@ -10,12 +10,14 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/fault/edge.h"
 #include "core/index/frame_rules.h"
 #include "core/index/masks.h"
+#include "core/protocol/draws.h"
 #include "core/result.h"
 #include "daemon/agents/control_pages.h"
 #include "daemon/agents/recordings.h"
@@ -84,6 +86,13 @@ enum class StackLines : uint8_t { kOfAll, kOfInjected };
 
 class RpcMemory;
 
+// A random number of a recording (core/protocol/draws.h).
+struct ShownDraw {
+  DrawSource source = DrawSource::kNone;
+  bool of_process = false;  // it is for what the program does for no request
+  std::string bytes;
+};
+
 class AgentHub {
  public:
   static Result<std::unique_ptr<AgentHub>> start(const HubOptions& options);
@@ -140,6 +149,9 @@ class AgentHub {
   // The time of day that the processes of a replay (SessionLane::is_replay) are shown from now on, in microseconds since 1970. It goes
   // on from there.
   virtual void show_time(int64_t now_us) = 0;
+  // The random numbers that the programs of a replay are given from now on, each once and in order, in the place of those that stood
+  // here before. Those that have no room any more (core/protocol/draws.h) are left out.
+  virtual void show_draws(std::span<const ShownDraw> draws) = 0;
 
   // What somebody else records of the agents, besides the executions.
   virtual Recordings& recordings() = 0;

@@ -192,6 +192,26 @@ void LaneWriter::write_targets(std::span<const Target128> targets) {
   memory_->target_count = static_cast<uint32_t>(count);
 }
 
+void LaneWriter::show_draws(std::span<const ShownDraw> draws) {
+  DrawTable& table = memory_->draws;
+  const SequenceWrite write(&table.sequence);
+  uint32_t count = 0, used = 0;
+  for (const ShownDraw& draw : draws) {
+    if (count == kMaxDraws) break;
+    if (draw.bytes.empty() || draw.bytes.size() > kMaxDrawBytes ||
+        draw.bytes.size() > kMaxDrawBytesInAll - used)
+      continue;
+    DrawRow& row = table.rows[count++];
+    row.source = static_cast<uint8_t>(draw.source);
+    row.of_process = draw.of_process ? 1 : 0;
+    row.size = static_cast<uint16_t>(draw.bytes.size());
+    row.offset = used;
+    draw.bytes.copy(reinterpret_cast<char*>(table.bytes) + used, draw.bytes.size());
+    used += row.size;
+  }
+  table.count.store(count, std::memory_order_relaxed);
+}
+
 void LaneWriter::write_hosts(std::span<const HostAddress> hosts) {
   uint32_t count = 0;
   std::map<std::string_view, uint16_t> numbers;

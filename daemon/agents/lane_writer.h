@@ -38,6 +38,8 @@ class LaneWriter {
   void record(uint32_t recording) {
     memory_->recording.store(recording, std::memory_order_release);
   }
+  // Replaces the random numbers that programs are given; without any they get the machine's.
+  void show_draws(std::span<const ShownDraw> draws);
   void write_hosts(std::span<const HostAddress> hosts);
   void write_targets(std::span<const Target128> targets);
 

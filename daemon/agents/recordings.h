@@ -25,6 +25,7 @@ class RecordingSink {
   virtual void gap(const EventSource& source, const EventHead& head, const TapeGap& record) = 0;
   virtual void closed(const EventSource& source, const EventHead& head,
                       const TapeClosed& record) = 0;
+  virtual void draw(const EventSource& source, const EventHead& head, const TapeDraw& record) = 0;
   // So many events or records of the agent are missing. Where they were bytes, the positions of their connection say so.
   virtual void lost(const EventSource& source, uint64_t records) = 0;
   // Nothing more comes from the agent.

@@ -188,6 +188,10 @@ bool Tapes::deliver_tape(Agent* agent) {
         is_record = give<TapeClosed>(payload, number_,
                                      [&](const TapeClosed& r) { sink_->closed(source, head, r); });
         break;
+      case TapeType::kDraw:
+        is_record = give<TapeDraw>(payload, number_,
+                                   [&](const TapeDraw& r) { sink_->draw(source, head, r); });
+        break;
       case TapeType::kFiller:
         break;  // and what a later minor version adds
     }

@@ -71,6 +71,10 @@ constexpr Key<CaseDraft> kCaseKeys[] = {
          out->value.start.push_back(*name);
        }
      }},
+    {"draws", false,
+     [](Reader&, const SourceNode& node, CaseDraft* out) {
+       out->value.draws = out->parts->draws(node);
+     }},
     {"calls", true,
      [](Reader&, const SourceNode& node, CaseDraft* out) {
        out->value.calls = out->parts->calls(node);
@@ -93,6 +97,10 @@ constexpr Key<ProcessDraft> kProcessKeys[] = {
     {"service", true,
      [](Reader& reader, const SourceNode& node, ProcessDraft* out) {
        out->value.service = read_plain_name(reader, node, "'service'");
+     }},
+    {"draws", false,
+     [](Reader&, const SourceNode& node, ProcessDraft* out) {
+       out->value.draws = out->parts->draws(node);
      }},
     {"calls", true,
      [](Reader&, const SourceNode& node, ProcessDraft* out) {
@@ -145,6 +153,7 @@ WrittenFile write_case(const Case& of, const std::string& name) {
     for (const std::string& each : of.start) start.add(text_node(each));
     out.add("start", std::move(start));
   }
+  if (!of.draws.empty()) out.add("draws", PartWriter::draws(of.draws));
   out.add("calls", call_nodes(of.calls, &writer)).add("answer", writer.answer(of.answer));
   return {name, sealed_text(out), std::move(writer.files)};
 }
@@ -174,9 +183,9 @@ ReadCase read_case(std::string_view text, const std::string& path, const ReadBes
 WrittenFile write_process(const ProcessRecord& of) {
   PartWriter writer{std::string(kProcessName), {}};
   JsonNode out = JsonNode::object();
-  out.add("format", number_node(kCaseFormat))
-      .add("service", text_node(of.service))
-      .add("calls", call_nodes(of.calls, &writer));
+  out.add("format", number_node(kCaseFormat)).add("service", text_node(of.service));
+  if (!of.draws.empty()) out.add("draws", PartWriter::draws(of.draws));
+  out.add("calls", call_nodes(of.calls, &writer));
   if (!of.openings.empty()) {
     JsonNode openings = JsonNode::object();
     for (const auto& [service, all] : of.openings) {

@@ -29,6 +29,7 @@ struct PartWriter {
   wire::JsonNode answer(const Answer& answer);
   wire::JsonNode call(const Call& call, size_t place);
   wire::JsonNode opening(const Opening& opening);
+  static wire::JsonNode draws(const std::vector<Draw>& draws);
 
  private:
   void put_request(const Request& request, wire::JsonNode* out);
@@ -50,6 +51,7 @@ class PartReader {
   std::vector<Call> calls(const SourceNode& node);
   Call call(const SourceNode& node, size_t place);
   std::vector<Opening> openings(const SourceNode& node);
+  std::vector<Draw> draws(const SourceNode& node);
 
   // What the tables of members call.
   struct Body {

@@ -85,6 +85,14 @@ struct Call {
   }
 };
 
+// A random number that the service asked for (core/protocol/draws.h).
+struct Draw {
+  std::string source;  // draw_source_name()
+  std::string bytes;   // as it got them
+  std::string site;    // who asked, as of a call; "": it is not known
+  bool operator==(const Draw&) const = default;
+};
+
 struct Case {
   std::string service;
   int64_t base_us = 0;  // since 1970, UTC: when the request came
@@ -93,13 +101,14 @@ struct Case {
   Request request;
   // Names of the cases, in order, that bring the service into the state in which this one begins.
   std::vector<std::string> start;
+  std::vector<Draw> draws;  // in their order
   std::vector<Call> calls;  // in order of sending
   Answer answer;
   std::string file;  // that it was read from
   bool operator==(const Case& other) const {
     return service == other.service && base_us == other.base_us && seen == other.seen &&
            partial == other.partial && request == other.request && start == other.start &&
-           calls == other.calls && answer == other.answer;
+           draws == other.draws && calls == other.calls && answer == other.answer;
   }
 };
 
@@ -113,6 +122,7 @@ struct Opening {
 // connections begin with.
 struct ProcessRecord {
   std::string service;
+  std::vector<Draw> draws;  // of its start
   std::vector<Call> calls;
   std::map<std::string, std::vector<Opening>> openings;  // by the service that is called
   bool operator==(const ProcessRecord&) const = default;
@@ -137,6 +147,21 @@ struct TimeEvidence {
   bool operator==(const TimeEvidence&) const = default;
 };
 
+// Random numbers that are drawn at one place of the program, and what replays with other numbers have shown.
+struct DrawPoint {
+  enum class Effect : uint8_t {
+    kUnknown,  // it was not looked for, or not to its end: cases have the numbers
+    kSome,     // cases have them
+    kNone,     // a replay has the machine's own
+    kSecret,   // a secret is made of them, so that no file has them
+  };
+  std::string source, site;
+  std::vector<std::string> stack;  // as of Point
+  Effect effect = Effect::kUnknown;
+  uint64_t cases = 0, replays = 0;  // that have drawn there, and that have shown it
+  bool operator==(const DrawPoint&) const = default;
+};
+
 // What all cases of a folder share.
 struct CaseSet {
   std::string service;
@@ -148,6 +173,7 @@ struct CaseSet {
   std::vector<NondeterminismRule> masks;
   std::vector<std::string> varying_headers;  // in lower case: of answers, what takes no part
   std::vector<Point> points;
+  std::vector<DrawPoint> draws;
   std::optional<TimeEvidence> time;                       // nullopt: not known
   std::map<std::string, std::vector<std::string>> hosts;  // name -> addresses
   std::vector<std::string> not_followed;                  // connections, with the reason

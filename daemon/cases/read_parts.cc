@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/hash.h"
+#include "core/protocol/draws.h"
 #include "core/text/base64.h"
 #include "daemon/cases/case_parts.h"
 #include "daemon/cases/grpc_body.h"
@@ -56,6 +57,28 @@ constexpr Key<FileDraft> kFileKeys[] = {
     {"digest", true,
      [](Reader& reader, const SourceNode& node, FileDraft* out) {
        out->digest = reader.text(node, "'digest'").value_or("");
+     }},
+};
+
+constexpr Key<Draw> kDrawKeys[] = {
+    {"from", true,
+     [](Reader& reader, const SourceNode& node, Draw* out) {
+       out->source = reader.text(node, "'from'").value_or("");
+       if (find_draw_source(out->source) == DrawSource::kNone)
+         reader.error(node.offset, "'from': '" + out->source + "' is no source of random numbers");
+     }},
+    {"bytes", true,
+     [](Reader& reader, const SourceNode& node, Draw* out) {
+       const auto text = reader.text(node, "'bytes'");
+       if (!text) return;
+       const auto bytes = from_base64(*text);
+       if (!bytes || bytes->empty() || bytes->size() > kMaxDrawBytes)
+         reader.error(node.offset, "'bytes': expected up to 4096 bytes in base64");
+       out->bytes = bytes.value_or("");
+     }},
+    {"site", false,
+     [](Reader& reader, const SourceNode& node, Draw* out) {
+       out->site = read_plain_name(reader, node, "'site'");
      }},
 };
 
@@ -187,6 +210,14 @@ std::string PartReader::whole_body(const SourceNode& node, Body body) {
     return "";
   }
   return wire::print_json(*value, body.style.value_or(wire::JsonStyle()));
+}
+
+std::vector<Draw> PartReader::draws(const SourceNode& node) {
+  std::vector<Draw> out;
+  if (!reader_->expect(node, NodeKind::kArray, "'draws'")) return out;
+  for (const SourceNode& each : node.children)
+    config::read_object<Draw>(*reader_, each, "a random number", kDrawKeys, &out.emplace_back());
+  return out;
 }
 
 nlohmann::json PartReader::command(const SourceNode& node) {

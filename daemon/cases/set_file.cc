@@ -68,10 +68,40 @@ constexpr Key<Point> kPointKeys[] = {
      }},
 };
 
+constexpr std::string_view kEffects[] = {"unknown", "some", "none", "secret"};
+
 std::optional<uint64_t> read_count(Reader& reader, const SourceNode& node) {
   const auto count = reader.integer(node, "'" + node.key + "'", 0, kMostCount);
   return count ? std::optional(static_cast<uint64_t>(*count)) : std::nullopt;
 }
+
+constexpr Key<DrawPoint> kDrawKeys[] = {
+    {"from", true,
+     [](Reader& reader, const SourceNode& node, DrawPoint* out) {
+       out->source = reader.text(node, "'from'").value_or("");
+     }},
+    {"site", false,
+     [](Reader& reader, const SourceNode& node, DrawPoint* out) {
+       out->site = read_plain_name(reader, node, "'site'");
+     }},
+    {"stack", true,
+     [](Reader& reader, const SourceNode& node, DrawPoint* out) {
+       read_texts(reader, node, &out->stack);
+     }},
+    {"effect", true,
+     [](Reader& reader, const SourceNode& node, DrawPoint* out) {
+       if (const auto word = reader.word(node, "'effect'", kEffects))
+         out->effect = static_cast<DrawPoint::Effect>(*word);
+     }},
+    {"cases", true,
+     [](Reader& reader, const SourceNode& node, DrawPoint* out) {
+       out->cases = read_count(reader, node).value_or(0);
+     }},
+    {"replays", true,
+     [](Reader& reader, const SourceNode& node, DrawPoint* out) {
+       out->replays = read_count(reader, node).value_or(0);
+     }},
+};
 
 constexpr Key<TimeEvidence> kTimeKeys[] = {
     {"cases", true,
@@ -134,6 +164,13 @@ constexpr Key<CaseSet> kSetKeys[] = {
        each_element(reader, node, [&](const SourceNode& each) {
          config::read_object<Point>(reader, each, "a point", kPointKeys,
                                     &out->points.emplace_back());
+       });
+     }},
+    {"draws", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       each_element(reader, node, [&](const SourceNode& each) {
+         config::read_object<DrawPoint>(reader, each, "a place where random numbers are drawn",
+                                        kDrawKeys, &out->draws.emplace_back());
        });
      }},
     {"time", false,
@@ -206,6 +243,18 @@ std::string write_set(const CaseSet& of) {
     points.add(std::move(row));
   }
   if (!of.points.empty()) out.add("points", std::move(points));
+  JsonNode draws = JsonNode::array();
+  for (const DrawPoint& point : of.draws) {
+    JsonNode row = JsonNode::object();
+    row.add("from", text_node(point.source));
+    if (!point.site.empty()) row.add("site", text_node(point.site));
+    row.add("stack", text_nodes(point.stack))
+        .add("effect", text_node(std::string(kEffects[static_cast<size_t>(point.effect)])))
+        .add("cases", number_node(point.cases))
+        .add("replays", number_node(point.replays));
+    draws.add(std::move(row));
+  }
+  if (!of.draws.empty()) out.add("draws", std::move(draws));
   if (of.time) {
     JsonNode time = JsonNode::object();
     time.add("cases", number_node(of.time->cases))

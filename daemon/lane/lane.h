@@ -74,6 +74,8 @@ class Lane {
 
   // The processes that it starts from now on are shown the time of day that hub().show_time() says.
   void show_time_of_recording() { place_.is_replay = true; }
+  // Their random numbers are recorded from their start on, or are those that hub().show_draws() says.
+  void follow_draws() { place_.follows_draws = true; }
 
   // Adds the services; `coverage` measures them, null: coverage is not measured. To be called once.
   void add_services(coverage::Collector* coverage);

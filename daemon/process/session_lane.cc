@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/program/entry.h"
+#include "core/protocol/draws.h"
 #include "core/protocol/lane_memory.h"
 #include "core/protocol/shown_clock.h"
 #include "daemon/base/fail_point.h"
@@ -152,6 +153,7 @@ Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
   set_variable(&out, "FILIBUSTER_SERVICE", service);
   set_variable(&out, "FILIBUSTER_DAEMON", lane.hub_address);
   set_variable(&out, "FILIBUSTER_LANE", std::to_string(lane.number));
+  if (lane.follows_draws) set_variable(&out, kDrawsVariable, "1");
   if (lane.is_replay) set_variable(&out, kReplayVariable, "1");
   if (!lane.has_hosts) return out;
   set_variable(&out, "FILIBUSTER_HOSTS", "1");

@@ -43,6 +43,7 @@ struct SessionLane {
   int wake_fd = -1;                     // readable when the session is to stop
   bool has_hosts = false;               // names of `hosts` lead to its services
   bool watches = false;                 // nothing but that: no fault is placed
+  bool follows_draws = false;           // random numbers of its processes count from their start on
   bool is_replay = false;               // its processes are shown the time of a recording
   std::shared_ptr<const stubs::Certificate> certificate;  // of its stubs; null: none serves TLS
   std::optional<Trust> trust;  // its processes trust that certificate; nullopt: there is none

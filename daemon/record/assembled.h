@@ -32,8 +32,16 @@ struct DraftCall {
   bool is_http2 = false, is_grpc = false;
 };
 
+// A random number, with the stack of who asked for it.
+struct DraftDraw {
+  cases::Draw draw;
+  std::vector<std::string> stack;
+  uint64_t ns = 0;  // when
+};
+
 struct RecordedCase {
   cases::Case value;
+  std::vector<DraftDraw> draws = {};
   std::vector<std::vector<std::string>> stacks;  // of its calls
 };
 struct RecordedCall {
@@ -44,12 +52,15 @@ struct RecordedCall {
 struct Assembled {
   std::vector<RecordedCase> cases;  // with the partial ones
   std::vector<RecordedCall> process;
+  std::vector<DraftDraw> process_draws;
   std::map<std::string, std::vector<cases::Opening>> openings;  // by service
   std::set<std::string> not_followed;
   // Of the process, what is not whole; calls whose entry is no case of this recording; records that were lost.
   uint64_t partial_process_calls = 0, calls_without_case = 0, lost = 0;
   uint64_t untold_requests = 0;  // that the service got, and of which no agent has told
-  bool empty() const { return cases.empty() && process.empty() && openings.empty(); }
+  bool empty() const {
+    return cases.empty() && process.empty() && process_draws.empty() && openings.empty();
+  }
 };
 
 // Puts what went over the connection into the call. Returns what is not whole, or "".

@@ -238,6 +238,22 @@ void Assembler::closed(const EventSource& source, const EventHead& head, const T
   bound_tape(&of, before);
 }
 
+// Those of the start are kept of the process: what it draws for no request later on depends on when that is.
+void Assembler::draw(const EventSource& source, const EventHead& head, const TapeDraw& record) {
+  const std::lock_guard lock(mutex_);
+  if (!is_ours(source)) return;
+  const bool of_start =
+      options_.startup_execution != 0 && head.execution == options_.startup_execution;
+  if (record.rpc == 0 && !of_start) return;
+  DraftDraw out;
+  out.draw.source = draw_source_name(static_cast<DrawSource>(record.source));
+  out.draw.bytes.assign(record.bytes.begin(), record.bytes.end());
+  out.stack = frames_of(record.site);
+  out.ns = head.time_ns;
+  std::vector<DraftDraw>& all = record.rpc == 0 ? out_.process_draws : draws_[record.rpc];
+  if (all.size() < kMaxDraws) all.push_back(std::move(out));
+}
+
 // It is not known what they told: a call of any request that is not written yet may be among them.
 void Assembler::lost(const EventSource& source, uint64_t records) {
   const std::lock_guard lock(mutex_);

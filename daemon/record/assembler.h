@@ -55,6 +55,7 @@ class Assembler final : public RecordingSink {
   void bytes(const EventSource& source, const EventHead& head, const TapeBytes& record) override;
   void gap(const EventSource& source, const EventHead& head, const TapeGap& record) override;
   void closed(const EventSource& source, const EventHead& head, const TapeClosed& record) override;
+  void draw(const EventSource& source, const EventHead& head, const TapeDraw& record) override;
   void lost(const EventSource& source, uint64_t records) override;
   void ended(const EventSource& source) override;
 
@@ -129,6 +130,7 @@ class Assembler final : public RecordingSink {
   std::map<uint64_t, CallState> calls_;
   std::set<uint64_t> of_process_;                       // of these
   std::map<uint64_t, std::vector<uint64_t>> children_;  // calls by what caused them
+  std::map<uint64_t, std::vector<DraftDraw>> draws_;    // random numbers, by the same
   std::map<uint32_t, std::set<uint64_t>> open_;         // entries by agent
   std::map<std::pair<uint32_t, uint64_t>, ConnectionTape> tapes_;
   std::set<uint32_t> ended_agents_;

@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <tuple>
 #include <utility>
 
+#include "core/protocol/draws.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/cases/case_folder.h"
 #include "daemon/cases/identity.h"
@@ -30,11 +32,12 @@ Hash128 content_of(const cases::WrittenFile& file) {
   return out;
 }
 
-// What tells a case from others: all but when and how often it was seen.
+// What tells a case from others: all but when and how often it was seen, and random numbers that have led to the same.
 Hash128 content_of(const cases::Case& value) {
   cases::Case other = value;
   other.base_us = 0;
   other.seen = 1;
+  other.draws.clear();
   return content_of(cases::write_case(other, "x"));
 }
 
@@ -181,6 +184,19 @@ Result<void> CaseWriter::add_opening(const std::string& service, cases::Opening 
   return {};
 }
 
+void CaseWriter::add_process_draw(cases::Draw draw) {
+  if (process_.draws.size() >= kMaxDraws) return;
+  process_.draws.push_back(std::move(draw));
+  process_changed_ = true;
+}
+
+void CaseWriter::add_draw_point(cases::DrawPoint point) {
+  const auto same = std::find_if(set_.draws.begin(), set_.draws.end(), [&](const auto& each) {
+    return each.source == point.source && each.site == point.site;
+  });
+  if (same == set_.draws.end()) set_.draws.push_back(std::move(point));
+}
+
 void CaseWriter::add_point(cases::Point point) {
   const auto same = [&](const cases::Point& each) {
     return each.site == point.site && each.kind == point.kind;
@@ -193,6 +209,9 @@ Result<void> CaseWriter::write_set() {
   // In an order that does not depend on when each was seen.
   std::sort(set_.points.begin(), set_.points.end(), [](const auto& a, const auto& b) {
     return std::pair(a.stack, a.site) < std::pair(b.stack, b.site);
+  });
+  std::sort(set_.draws.begin(), set_.draws.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.stack, a.site, a.source) < std::tie(b.stack, b.site, b.source);
   });
   set_.not_followed.assign(not_followed_.begin(), not_followed_.end());
   const std::string text = cases::write_set(set_);

@@ -38,6 +38,8 @@ class CaseWriter {
   Result<void> add_process(cases::Call call);
   Result<void> add_opening(const std::string& service, cases::Opening opening);
   void add_point(cases::Point point);
+  void add_process_draw(cases::Draw draw);
+  void add_draw_point(cases::DrawPoint point);
   void set_time(cases::TimeEvidence time) { set_.time = std::move(time); }
   void add_not_followed(const std::string& text) { not_followed_.insert(text); }
   // set.json and process.json, where they have changed.

@@ -150,12 +150,18 @@ void Assembler::assemble(uint64_t rpc, Entry* entry) {
     calls_.erase(call);
   }
   names_.erase(rpc);
+  std::vector<DraftDraw> draws;
+  if (const auto drawn = draws_.find(rpc); drawn != draws_.end()) {
+    draws = std::move(drawn->second);
+    draws_.erase(drawn);
+  }
   if (entry->is_no_case) return;
   if (value.request.method.empty()) value.request.method = "UNKNOWN";
   if (value.request.target.empty()) value.request.target = "/";
   value.partial = entry->problem;
   out_.cases.push_back(
       make_case(std::move(value), std::move(calls), options_.bounds, entry->thread));
+  out_.cases.back().draws = std::move(draws);
 }
 
 void Assembler::assemble_process(uint64_t rpc) {
@@ -199,6 +205,12 @@ void Assembler::forget() {
     }
     place = next;
   }
+  // Of a request of which nobody has told, or whose case is written.
+  std::erase_if(draws_, [&](const auto& row) {
+    const uint64_t last_ns = row.second.back().ns;
+    return !entries_.contains(row.first) && passed_ns_ > kSettledNs &&
+           last_ns < passed_ns_ - kSettledNs;
+  });
   std::erase_if(tapes_, [&](const auto& row) {
     const bool is_over = row.second.is_empty() || ended_agents_.contains(row.first.first);
     if (!is_over || row.second.has_claims()) return false;

@@ -138,10 +138,16 @@ Result<void> Recording::try_to_write(Assembled taken) {
   taken.cases.erase(dropped, taken.cases.end());
   for (RecordedCase& each : taken.cases) {
     redactor_.redact(&each.value);
+    for (DraftDraw& draw : each.draws) each.value.draws.push_back(named(std::move(draw)));
     for (size_t i = 0; i < each.value.calls.size(); ++i) {
       cases::Call& call = each.value.calls[i];
       call.site = site_of(call.input.kind, std::move(each.stacks[i]));
     }
+  }
+  for (DraftDraw& each : taken.process_draws) {
+    symbolizer_.lines(&each.stack);
+    each.draw.site = cases::site_of(each.stack);
+    writer_->add_process_draw(std::move(each.draw));
   }
   for (RecordedCall& each : taken.process) {
     redactor_.redact(&each.value);
@@ -172,6 +178,18 @@ bool Recording::is_taken() {
   const bool out = place_ == chosen_;
   place_ = (place_ + 1) % options_.sample;
   return out;
+}
+
+cases::Draw Recording::named(DraftDraw draw) {
+  symbolizer_.lines(&draw.stack);
+  draw.draw.site = cases::site_of(draw.stack);
+  cases::DrawPoint point;
+  point.source = draw.draw.source;
+  point.site = draw.draw.site;
+  for (size_t i = 0; i < std::min(draw.stack.size(), kStackOfPoint); ++i)
+    point.stack.push_back(frame_without_line(draw.stack[i]));
+  writer_->add_draw_point(std::move(point));
+  return std::move(draw.draw);
 }
 
 std::string Recording::site_of(cases::Kind kind, std::vector<std::string> stack) {

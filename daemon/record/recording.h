@@ -61,6 +61,7 @@ class Recording {
   Result<void> try_to_write(Assembled taken);
   bool is_taken();
   std::string site_of(cases::Kind kind, std::vector<std::string> stack);
+  cases::Draw named(DraftDraw draw);
 
   std::shared_ptr<AgentHub> hub_;  // null: it has ended
   Options options_;

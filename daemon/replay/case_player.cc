@@ -15,6 +15,13 @@ constexpr std::chrono::milliseconds kEntryLimit{30'000};
 constexpr std::chrono::milliseconds kLateCalls{300};  // longer than a recording waits for them
 constexpr int kLogLines = 20;
 
+void show_draws(const std::vector<cases::Draw>& draws, bool of_process, AgentHub* hub) {
+  std::vector<ShownDraw> out;
+  for (const cases::Draw& each : draws)
+    out.push_back({find_draw_source(each.source), of_process, each.bytes});
+  hub->show_draws(out);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CasePlayer>> CasePlayer::make(const Config& config, const TestConfig& test,
@@ -60,14 +67,17 @@ uint16_t CasePlayer::port_of(const cases::Request& request) const {
   return found == lane_.place().ports.end() ? uint16_t{0} : found->second;
 }
 
-void show_time_of_recording(const LoadedSet& set, Lane* lane) {
-  if (set.cases.empty()) return;
+void show_start_of_recording(const LoadedSet& set, bool shows_time, Lane* lane) {
+  lane->follow_draws();
+  show_draws(set.process.draws, true, &lane->hub());
+  if (set.cases.empty() || !shows_time) return;
   lane->show_time_of_recording();
   lane->hub().show_time(set.cases.front().base_us);
 }
 
-void CasePlayer::show_times(const LoadedSet& set) {
-  if (!set.cases.empty()) first_us_ = set.cases.front().base_us;
+void CasePlayer::show_recording(const LoadedSet& set, bool shows_time) {
+  process_draws_ = set.process.draws;
+  if (shows_time && !set.cases.empty()) first_us_ = set.cases.front().base_us;
 }
 
 // It goes on from there.
@@ -79,6 +89,7 @@ Result<void> CasePlayer::restart() {
   lane_.stop_services();
   answers_.start();
   show_time(first_us_.value_or(0));
+  show_draws(process_draws_, true, &lane_.hub());
   return lane_.start_services();
 }
 
@@ -89,6 +100,7 @@ Result<Played> CasePlayer::play(const cases::Case& of) {
   auto executed = runner_.run_body(++executions_, {}, [&](ExecutionResult* result) -> Result<void> {
     answers_.begin(of);
     show_time(of.base_us);
+    show_draws(of.draws, false, &lane_.hub());
     end = send_entry(of.request, port_of(of.request), kEntryLimit, lane_.place().wake_fd);
     answers_.wait_for_calls(kLateCalls);
     result->exit = ExitStatus{};

@@ -30,9 +30,9 @@ struct Played {
       time_notes;  // which of its processes are not shown the time of the recording, and why
 };
 
-// The service is shown the time of the recording from its start on. To be called before it starts, by who then calls
-// CasePlayer::show_times().
-void show_time_of_recording(const LoadedSet& set, Lane* lane);
+// The service is given the random numbers of the recording from its start on, and shown its time if `shows_time`. To be called before it
+// starts, by who then calls CasePlayer::show_recording().
+void show_start_of_recording(const LoadedSet& set, bool shows_time, Lane* lane);
 
 class CasePlayer {
  public:
@@ -42,9 +42,10 @@ class CasePlayer {
                                                   CaseAnswers* answers,
                                                   std::atomic<uint32_t>* executions);
 
-  // Each case is shown its own time of day from now on, and a service that starts anew that of the first case.
-  void show_times(const LoadedSet& set);
-  // The same, but so much later.
+  // A service that starts anew is given the random numbers of the start. If `shows_time`: each case is shown its own time of day from
+  // now on, and a service that starts anew that of the first case.
+  void show_recording(const LoadedSet& set, bool shows_time);
+  // A time that is so much later.
   void show_later(std::chrono::microseconds by) { later_us_ = by.count(); }
 
   // Error: the environment is broken.
@@ -71,6 +72,7 @@ class CasePlayer {
   CaseAnswers& answers_;
   std::atomic<uint32_t>& executions_;
   ExecutionRunner runner_;
+  std::vector<cases::Draw> process_draws_;
   std::optional<int64_t> first_us_;  // of the set; nullopt: the time is the machine's
   int64_t later_us_ = 0;
 };

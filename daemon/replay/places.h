@@ -37,6 +37,7 @@ class Places final : public RecordingSink {
   void bytes(const EventSource&, const EventHead&, const TapeBytes&) override {}
   void gap(const EventSource&, const EventHead&, const TapeGap&) override {}
   void closed(const EventSource&, const EventHead&, const TapeClosed&) override {}
+  void draw(const EventSource&, const EventHead&, const TapeDraw&) override {}
   void lost(const EventSource& source, uint64_t records) override;
   void ended(const EventSource&) override {}
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdarg>
 
+#include "preload/hooks/draws.h"
 #include "preload/hooks/original_syscall.h"
 #include "preload/hooks/seccomp.h"
 #include "preload/hooks/shown_calls.h"
@@ -187,7 +188,7 @@ void note_io_uring() {
 
 // Node closes its descriptors this way. All arguments are forwarded as they came: on the supported
 // architectures a variadic call passes them like any other. Only SYS_close, SYS_io_uring_setup, SYS_pidfd_getfd and
-// SYS_seccomp do more than jump, and in a replay what has to do with the time of day.
+// SYS_seccomp do more than jump, and in recordings and replays SYS_getrandom and what has to do with the time of day.
 extern "C" __attribute__((visibility("default"))) long filibuster_syscall(
     long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");
 extern "C" long filibuster_syscall(long number, long a, long b, long c, long d, long e, long f) {
@@ -202,6 +203,10 @@ extern "C" long filibuster_syscall(long number, long a, long b, long c, long d, 
     if (result != 0) restriction.failed();
     return result;
   }
+  if (__builtin_expect(number == SYS_getrandom, 0) && draws_matter())
+    return drawn_bytes(filibuster::DrawSource::kSyscall, reinterpret_cast<void*>(a),
+                       static_cast<size_t>(b),
+                       [&] { return REAL(syscall)(number, a, b, c, d, e, f); });
   const int64_t offset = shown_offset_ns();
   if (__builtin_expect(offset != 0, 0)) return shown_system_call(offset, number, a, b, c, d, e, f);
   return REAL(syscall)(number, a, b, c, d, e, f);

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "preload/hooks/draws.h"
 #include "preload/hooks/transfer.h"
 #include "preload/stream/ready_made.h"
 
@@ -36,6 +37,11 @@ void note_given(int carrier, msghdr* message) {
 }  // namespace
 
 FILIBUSTER_HOOK(ssize_t, read, (int fd, void* data, size_t size)) {
+  using namespace filibuster::preload;
+  if (__builtin_expect(draws_matter(), 0) && size <= filibuster::kMaxDrawBytes &&
+      is_random_device(fd))
+    return drawn_bytes(filibuster::DrawSource::kDevice, data, size,
+                       [&] { return REAL(read)(fd, data, size); });
   const iovec piece{data, size};
   return receive_through(fd, piece, 0, size, [&] { return REAL(read)(fd, data, size); });
 }

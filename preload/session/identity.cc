@@ -9,6 +9,7 @@
 #include "preload/os/copies.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/rpc/agent.h"
+#include "preload/rpc/draws.h"
 #include "preload/rpc/program_cause.h"
 #include "preload/session/state.h"
 
@@ -64,6 +65,7 @@ __attribute__((constructor(102))) void start() {
   mark_own_process();
   read_identity();
   find_shown_clock();
+  find_draws_from_start();
   take_program_cause();
 }
 

@@ -40,7 +40,7 @@ Result<void> AdmissionAct::before_services(Lane* lane) {
   Recordings& recordings = lane->hub().recordings();
   answers_ = std::make_shared<replay::CaseAnswers>(set_, &recordings, places);
   lane->services().answer_by(answers_);
-  replay::show_time_of_recording(set_, lane);
+  replay::show_start_of_recording(set_, true, lane);
   return recordings.start(std::move(places), Recordings::What::kPlaces);
 }
 
@@ -91,7 +91,7 @@ Result<void> AdmissionAct::run(SessionContext* session, Lane* lane, const TestCo
                                          &session->counters.next_execution);
   if (!player) return player.error();
   player_ = std::move(player).value();
-  player_->show_times(set_);
+  player_->show_recording(set_, true);
   lane->hub().set_hang_limit(hang_limit_of(session->config.bounds, 0));
   auto admitted = replay::Admission(&set_, this).run();
   lane->hub().recordings().stop();

@@ -144,6 +144,7 @@ Result<void> RecordMode::before_services(Lane* lane) {
   if (!started) return started.error();
   recording_ = std::move(started).value();
   starts_ = true;
+  lane->follow_draws();
   return lane->hub().begin_execution(kStartup, {});
 }
 

@@ -22,7 +22,7 @@ class VerifyMode final : public Mode {
     answers_ =
         std::make_shared<replay::CaseAnswers>(own_.set, &recordings, places, own_.keeps_gaps);
     lane->services().answer_by(answers_);
-    if (!own_.real_time) replay::show_time_of_recording(own_.set, lane);
+    replay::show_start_of_recording(own_.set, !own_.real_time, lane);
     return recordings.start(std::move(places), Recordings::What::kPlaces);
   }
 

@@ -36,7 +36,7 @@ Result<void> VerifyTester::run(VerifyResults* out) {
                                          &session_.counters.next_execution);
   if (!player) return player.error();
   player_ = std::move(player).value();
-  if (!request_.real_time) player_->show_times(set);
+  player_->show_recording(set, !request_.real_time);
   // Whoever has admitted the cases has seen that all pass in this order, whatever they need of one another.
   in_order_ = set.set.counts.contains("admitted");
   lane_.hub().set_hang_limit(hang_limit_of(session_.config.bounds, 0));

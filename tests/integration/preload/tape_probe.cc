@@ -44,6 +44,7 @@ class Discarded final : public RecordingSink {
   void bytes(const EventSource&, const EventHead&, const TapeBytes&) override {}
   void gap(const EventSource&, const EventHead&, const TapeGap&) override {}
   void closed(const EventSource&, const EventHead&, const TapeClosed&) override {}
+  void draw(const EventSource&, const EventHead&, const TapeDraw&) override {}
   void lost(const EventSource& source, uint64_t records) override {
     std::fprintf(stderr, "%s lost %llu records\n", source.service.c_str(),
                  static_cast<unsigned long long>(records));
@@ -114,6 +115,7 @@ class Recorded final : public RecordingSink {
                                                           {"requests", r.requests},
                                                           {"answers", r.answers}});
   }
+  void draw(const EventSource&, const EventHead&, const TapeDraw&) override {}
   void lost(const EventSource&, uint64_t records) override { lost_ += records; }
   void ended(const EventSource&) override {}
 

@@ -39,6 +39,10 @@ class KeptRecords final : public RecordingSink {
     const std::lock_guard lock(mutex_);
     closed_.push_back(record);
   }
+  void draw(const EventSource&, const EventHead&, const TapeDraw& record) override {
+    const std::lock_guard lock(mutex_);
+    draws_.emplace_back(record.bytes.begin(), record.bytes.end());
+  }
   void lost(const EventSource&, uint64_t records) override {
     const std::lock_guard lock(mutex_);
     lost_ += records;
@@ -87,6 +91,7 @@ class KeptRecords final : public RecordingSink {
   std::string text_;
   std::vector<RpcAt> places_;
   std::vector<TapeGap> gaps_;
+  std::vector<std::string> draws_;
   std::vector<TapeClosed> closed_;
   std::vector<std::string> sources_, ended_;
   std::vector<uint32_t> executions_;

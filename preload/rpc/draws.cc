@@ -1,0 +1,137 @@
+#include "preload/rpc/draws.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/protocol/tape.h"
+#include "preload/interpose.h"
+#include "preload/rpc/agent.h"
+#include "preload/rpc/connects.h"
+#include "preload/runtimes/stack.h"
+
+namespace filibuster::preload {
+
+constinit std::atomic<bool> g_draws_from_start{false};
+
+namespace {
+
+constexpr size_t kStackText = Scratch::kSize / 2;
+
+// Draws that this thread is in.
+constinit thread_local int t_draws __attribute__((tls_model("initial-exec"))) = 0;
+
+// The first lines of a stack, whole.
+std::string_view innermost(const CapturedStack& stack) {
+  std::string_view text{stack.text, stack.text_size};
+  if (text.size() <= kMaxDrawSite) return text;
+  const size_t end = text.rfind('\n', kMaxDrawSite - 1);
+  return text.substr(0, end == std::string_view::npos ? 0 : end + 1);
+}
+
+// Takes the first row that fits. False: there is none, or the daemon writes others meanwhile.
+bool take_row(DrawTable& table, DrawSource source, bool of_process, void* out, size_t size) {
+  const uint32_t sequence = table.sequence.load(std::memory_order_acquire);
+  if (sequence % 2 != 0) return false;
+  const uint32_t count = std::min(table.count.load(std::memory_order_relaxed), kMaxDraws);
+  for (uint32_t i = 0; i < count; ++i) {
+    DrawRow& row = table.rows[i];
+    uint32_t given = row.given.load(std::memory_order_relaxed);
+    if (given == sequence || row.source != static_cast<uint8_t>(source) ||
+        (row.of_process != 0) != of_process || row.size != size)
+      continue;
+    const uint32_t offset = row.offset;
+    if (offset > kMaxDrawBytesInAll - size) return false;
+    if (!row.given.compare_exchange_strong(given, sequence, std::memory_order_relaxed)) continue;
+    uint8_t bytes[kMaxDrawBytes];
+    std::memcpy(bytes, table.bytes + offset, size);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (table.sequence.load(std::memory_order_relaxed) != sequence) return false;
+    std::memcpy(out, bytes, size);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void find_draws_from_start() {
+  if (std::getenv(kDrawsVariable) != nullptr)
+    g_draws_from_start.store(true, std::memory_order_relaxed);
+}
+
+// In a child of fork the parent's answer holds.
+__attribute__((noinline)) bool draws_matter_from_start() {
+  HookScope scope;
+  if (scope.pass_through() || t_state.registering || !own_process()) return false;
+  note_stream_socket();
+  return attached() && draws_matter();
+}
+
+Draw::Draw(DrawSource source, const TaskContext* task)
+    : source_(source), task_(task), passes_(t_draws++ != 0 || t_hook_depth != 0) {}
+
+Draw::~Draw() {
+  --t_draws;
+}
+
+bool Draw::find_cause(Attachment* a, uint32_t execution, Hash128 site, uint64_t* rpc) const {
+  *rpc = 0;
+  if (task_ != nullptr && task_->state == TaskContext::State::kNothing) return true;
+  if (task_ != nullptr && task_->state == TaskContext::State::kRequest) {
+    *rpc = task_->cause.rpc;
+    return task_->cause.session == a->lane->session;
+  }
+  const CauseOf cause = cause_of_thread(a, execution, site);
+  *rpc = cause.rpc;
+  return cause.rpc != 0 || cause.background || cause.cause != Cause::kNone;
+}
+
+bool Draw::give(void* out, size_t size) {
+  if (passes_ || size == 0 || size > kMaxDrawBytes) return false;
+  HookScope scope;
+  uint32_t execution = 0;
+  uint64_t now = 0, rpc = 0;
+  Attachment* a = attach_executing(&execution, &now);
+  if (a == nullptr) {
+    // The service starts: no case runs yet.
+    a = own_process() ? attach() : nullptr;
+    return a != nullptr && take_row(a->lane->draws, source_, true, out, size);
+  }
+  if (a->lane->draws.count.load(std::memory_order_relaxed) == 0) return false;
+  const Scratch scratch;
+  if (!scratch) return false;
+  const CapturedStack stack = capture_stack(reinterpret_cast<char*>(scratch.data()), kStackText);
+  return find_cause(a, execution, stack.hash, &rpc) &&
+         take_row(a->lane->draws, source_, rpc == 0, out, size);
+}
+
+void Draw::keep(const void* bytes, size_t size) {
+  if (passes_ || size == 0 || size > kMaxDrawBytes) return;
+  HookScope scope;
+  uint32_t execution = 0;
+  uint64_t now = 0;
+  Attachment* a = attach_executing(&execution, &now);
+  if (a == nullptr || a->tape == nullptr) return;
+  const uint32_t recording = a->lane->recording.load(std::memory_order_relaxed);
+  if ((recording & kRecordBytes) == 0) return;
+  const Scratch scratch;
+  if (!scratch) return;
+  const CapturedStack stack = capture_stack(reinterpret_cast<char*>(scratch.data()), kStackText);
+  TapeDraw record;
+  // Whose it is is not known: it is nobody's.
+  if (!find_cause(a, execution, stack.hash, &record.rpc)) return;
+  const std::string_view site = innermost(stack);
+  record.recording = recording >> kRecordingShift;
+  record.source = static_cast<uint8_t>(source_);
+  record.site_size = static_cast<uint16_t>(site.size());
+  uint8_t head[kTapeDrawHead];
+  encode_head(record, head);
+  const std::span<const uint8_t> parts[] = {
+      head,
+      {reinterpret_cast<const uint8_t*>(site.data()), site.size()},
+      {static_cast<const uint8_t*>(bytes), size}};
+  ring_write(a->tape, static_cast<uint16_t>(TapeType::kDraw), execution, now, parts);
+}
+
+}  // namespace filibuster::preload
