@@ -52,11 +52,16 @@ inline constexpr size_t kMaxDrawSite = 1024;   // bytes of the stack that goes w
 inline constexpr uint32_t kMaxDraws = 1024;    // of one case
 inline constexpr uint32_t kMaxDrawBytesInAll = 1u << 16;
 
+enum DrawFlags : uint8_t {
+  kDrawOfProcess = 1,  // it is for whoever draws while the program works for no request
+  // The program gets a number of the machine in its place. The numbers behind it are for the draws behind it.
+  kDrawOwn = 2,
+};
+
 // A draw that a replay gives.
 struct DrawRow {
   uint8_t source;  // DrawSource
-  uint8_t
-      of_process;  // 1: it is for whoever draws while the program works for no request; 0: for the request
+  uint8_t flags;   // DrawFlags
   uint16_t size;
   uint32_t offset;  // of its bytes
   // DrawTable::sequence at which it was given; anything else: it is there.

@@ -90,6 +90,7 @@ class RpcMemory;
 struct ShownDraw {
   DrawSource source = DrawSource::kNone;
   bool of_process = false;  // it is for what the program does for no request
+  bool own = false;         // the program gets the machine's own, of that size, in its place
   std::string bytes;
 };
 

@@ -203,7 +203,8 @@ void LaneWriter::show_draws(std::span<const ShownDraw> draws) {
       continue;
     DrawRow& row = table.rows[count++];
     row.source = static_cast<uint8_t>(draw.source);
-    row.of_process = draw.of_process ? 1 : 0;
+    row.flags =
+        static_cast<uint8_t>((draw.of_process ? kDrawOfProcess : 0) | (draw.own ? kDrawOwn : 0));
     row.size = static_cast<uint16_t>(draw.bytes.size());
     row.offset = used;
     draw.bytes.copy(reinterpret_cast<char*>(table.bytes) + used, draw.bytes.size());

@@ -90,6 +90,8 @@ struct Draw {
   std::string source;  // draw_source_name()
   std::string bytes;   // as it got them
   std::string site;    // who asked, as of a call; "": it is not known
+  // So many bytes, where there are none: a replay has the machine's own, since they have no effect. Those of later draws stay theirs.
+  uint64_t own = 0;
   bool operator==(const Draw&) const = default;
 };
 
@@ -153,7 +155,9 @@ struct DrawPoint {
     kUnknown,  // it was not looked for, or not to its end: cases have the numbers
     kSome,     // cases have them
     kNone,     // a replay has the machine's own
-    kSecret,   // a secret is made of them, so that no file has them
+    // The numbers do not lead to what was recorded, most often since they make a secret, in whose place a token stands. A replay has the
+    // machine's own, and what comes of them is masked.
+    kUnfit,
   };
   std::string source, site;
   std::vector<std::string> stack;  // as of Point

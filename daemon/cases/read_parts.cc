@@ -67,7 +67,12 @@ constexpr Key<Draw> kDrawKeys[] = {
        if (find_draw_source(out->source) == DrawSource::kNone)
          reader.error(node.offset, "'from': '" + out->source + "' is no source of random numbers");
      }},
-    {"bytes", true,
+    {"own", false,
+     [](Reader& reader, const SourceNode& node, Draw* out) {
+       out->own = static_cast<uint64_t>(
+           reader.integer(node, "'own'", 1, int64_t{kMaxDrawBytes}).value_or(1));
+     }},
+    {"bytes", false,
      [](Reader& reader, const SourceNode& node, Draw* out) {
        const auto text = reader.text(node, "'bytes'");
        if (!text) return;
@@ -215,8 +220,13 @@ std::string PartReader::whole_body(const SourceNode& node, Body body) {
 std::vector<Draw> PartReader::draws(const SourceNode& node) {
   std::vector<Draw> out;
   if (!reader_->expect(node, NodeKind::kArray, "'draws'")) return out;
-  for (const SourceNode& each : node.children)
-    config::read_object<Draw>(*reader_, each, "a random number", kDrawKeys, &out.emplace_back());
+  for (const SourceNode& each : node.children) {
+    Draw& draw = out.emplace_back();
+    const size_t before = reader_->errors();
+    config::read_object<Draw>(*reader_, each, "a random number", kDrawKeys, &draw);
+    if (reader_->errors() == before && (draw.own != 0) != draw.bytes.empty())
+      reader_->error(each.offset, "a random number: expected either 'bytes' or 'own'");
+  }
   return out;
 }
 

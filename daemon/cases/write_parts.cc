@@ -183,7 +183,12 @@ JsonNode PartWriter::draws(const std::vector<Draw>& draws) {
   JsonNode out = JsonNode::array();
   for (const Draw& draw : draws) {
     JsonNode row = JsonNode::object();
-    row.add("from", text_node(draw.source)).add("bytes", text_node(to_base64(draw.bytes)));
+    row.add("from", text_node(draw.source));
+    if (draw.own != 0) {
+      row.add("own", number_node(draw.own));
+    } else {
+      row.add("bytes", text_node(to_base64(draw.bytes)));
+    }
     if (!draw.site.empty()) row.add("site", text_node(draw.site));
     out.add(std::move(row));
   }

@@ -197,6 +197,13 @@ void CaseWriter::add_draw_point(cases::DrawPoint point) {
   if (same == set_.draws.end()) set_.draws.push_back(std::move(point));
 }
 
+void CaseWriter::set_unfit(const cases::Draw& draw) {
+  for (cases::DrawPoint& each : set_.draws) {
+    if (each.source == draw.source && each.site == draw.site)
+      each.effect = cases::DrawPoint::Effect::kUnfit;
+  }
+}
+
 void CaseWriter::add_point(cases::Point point) {
   const auto same = [&](const cases::Point& each) {
     return each.site == point.site && each.kind == point.kind;

@@ -12,6 +12,7 @@
 #include "daemon/base/descriptors.h"
 #include "daemon/base/random.h"
 #include "daemon/cases/identity.h"
+#include "daemon/record/secret_draws.h"
 
 namespace filibuster::record {
 namespace {
@@ -139,6 +140,7 @@ Result<void> Recording::try_to_write(Assembled taken) {
   for (RecordedCase& each : taken.cases) {
     redactor_.redact(&each.value);
     for (DraftDraw& draw : each.draws) each.value.draws.push_back(named(std::move(draw)));
+    take_out_secrets(&each.value.draws);
     for (size_t i = 0; i < each.value.calls.size(); ++i) {
       cases::Call& call = each.value.calls[i];
       call.site = site_of(call.input.kind, std::move(each.stacks[i]));
@@ -178,6 +180,16 @@ bool Recording::is_taken() {
   const bool out = place_ == chosen_;
   place_ = (place_ + 1) % options_.sample;
   return out;
+}
+
+// The secret is another one in a replay then, and secrets are not compared.
+void Recording::take_out_secrets(std::vector<cases::Draw>* draws) {
+  for (cases::Draw& each : *draws) {
+    if (!makes_a_secret(each.bytes, redactor_.secrets())) continue;
+    each.own = each.bytes.size();
+    each.bytes.clear();
+    writer_->set_unfit(each);
+  }
 }
 
 cases::Draw Recording::named(DraftDraw draw) {

@@ -62,6 +62,7 @@ class Recording {
   bool is_taken();
   std::string site_of(cases::Kind kind, std::vector<std::string> stack);
   cases::Draw named(DraftDraw draw);
+  void take_out_secrets(std::vector<cases::Draw>* draws);
 
   std::shared_ptr<AgentHub> hub_;  // null: it has ended
   Options options_;

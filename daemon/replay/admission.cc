@@ -81,6 +81,19 @@ std::vector<OtherTime> other_times(int64_t base_us) {
 constexpr const char* kByChance =
     "it passes in one replay and differs in another, on the version that recorded it: ";
 
+Ending ending_of(const Verdict& verdict) {
+  Ending out;
+  if (verdict.judged == Judged::kNoConclusion) out["no conclusion"] = hash_text(verdict.why);
+  for (const cases::Difference& each : verdict.differences) {
+    const std::string what = std::string(cases::difference_name(each.kind)) + " " +
+                             (each.call ? std::to_string(*each.call) : "");
+    if (each.fields.empty()) out[what] = hash_text(each.text);
+    for (const cases::FieldDifference& field : each.fields)
+      out[what + field.pointer] = hash_text(field.now);
+  }
+  return out;
+}
+
 std::string sentence_of(const Verdict& verdict) {
   if (verdict.judged == Judged::kNoConclusion || verdict.differences.empty()) return verdict.why;
   return verdict.differences.front().text;
@@ -104,14 +117,14 @@ size_t bound(size_t most, LoadedSet* set) {
   return left;
 }
 
-Result<Admission::Pass> Admission::pass() {
+Result<Admission::Pass> Admission::pass(const Altered& altered) {
   Pass out;
   if (!std::exchange(is_fresh_, false)) {
     if (auto restarted = stage_.restart(); !restarted) return restarted.error();
   }
   stage_.begin_pass(out_.passes++);
   for (const Case& each : set_.cases) {
-    auto played = stage_.play(each);
+    auto played = stage_.play(altered ? altered(each) : each);
     if (!played) return played.error();
     ++out_.replays;
     out.stopped = out.stopped || played->stopped;
@@ -208,14 +221,16 @@ void Admission::unite() {
   set_.cases = std::move(out);
 }
 
-Result<Admitted> Admission::run() {
-  for (bool learns = true; out_.passes < least_passes() || (learns && out_.passes < kMostPasses);) {
+// Replays until nothing new varies.
+Result<void> Admission::settle(size_t least) {
+  bool learns = true;
+  for (size_t i = 0; i < least || (learns && i < kMostPasses); ++i) {
     // What is masked first hides what comes behind it, so each of them has another time.
     stage_.show_later(std::chrono::seconds(out_.passes));
     auto seen = pass();
     if (!seen) return seen.error();
     out_.stopped = seen->stopped;
-    if (out_.stopped) return out_;
+    if (out_.stopped) return {};
     auto changed = learn(seen.value());
     if (!changed) return changed.error();
     learns = changed.value();
@@ -223,6 +238,28 @@ Result<Admitted> Admission::run() {
   }
   stage_.show_later(std::chrono::seconds(0));
   unite();
+  return {};
+}
+
+// What comes of random numbers that do not lead to what was recorded varies from then on.
+Result<void> Admission::find_draws() {
+  auto found = find_draw_effects(&set_, [&](const Altered& altered) -> Result<Endings> {
+    auto seen = pass(altered);
+    if (!seen) return seen.error();
+    Endings out;
+    for (const Verdict& each : seen->verdicts) out.push_back(ending_of(each));
+    return seen->stopped ? Endings() : out;
+  });
+  if (!found) return found.error();
+  out_.stopped = found->stopped;
+  return found->has_unfit && !out_.stopped ? settle(kLeastPasses) : Result<void>();
+}
+
+Result<Admitted> Admission::run() {
+  if (auto settled = settle(least_passes()); !settled) return settled.error();
+  if (out_.stopped) return out_;
+  if (auto found = find_draws(); !found) return found.error();
+  if (out_.stopped) return out_;
   if (auto counted = count(); !counted) return counted.error();
   if (out_.stopped) return out_;
   if (auto found = find_units(); !found) return found.error();

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 #include "daemon/cases/noise.h"
 #include "daemon/replay/case_player.h"
 #include "daemon/replay/case_set.h"
+#include "daemon/replay/draw_effects.h"
 
 namespace filibuster::replay {
 
@@ -76,7 +78,10 @@ class Admission {
     std::vector<cases::Verdict> verdicts;
     bool stopped = false;
   };
-  Result<Pass> pass();
+  using Altered = std::function<cases::Case(const cases::Case&)>;
+  Result<Pass> pass(const Altered& altered = {});
+  Result<void> settle(size_t least_passes);
+  Result<void> find_draws();
   Result<bool> learn(const Pass& seen);
   void note_what_differs(const Pass& seen, bool learned);
   size_t least_passes() const;

@@ -18,7 +18,8 @@ constexpr int kLogLines = 20;
 void show_draws(const std::vector<cases::Draw>& draws, bool of_process, AgentHub* hub) {
   std::vector<ShownDraw> out;
   for (const cases::Draw& each : draws)
-    out.push_back({find_draw_source(each.source), of_process, each.bytes});
+    out.push_back({find_draw_source(each.source), of_process, each.own != 0,
+                   each.own != 0 ? std::string(each.own, '\0') : each.bytes});
   hub->show_draws(out);
 }
 

@@ -38,15 +38,16 @@ bool take_row(DrawTable& table, DrawSource source, bool of_process, void* out, s
     DrawRow& row = table.rows[i];
     uint32_t given = row.given.load(std::memory_order_relaxed);
     if (given == sequence || row.source != static_cast<uint8_t>(source) ||
-        (row.of_process != 0) != of_process || row.size != size)
+        ((row.flags & kDrawOfProcess) != 0) != of_process || row.size != size)
       continue;
+    const bool is_own = (row.flags & kDrawOwn) != 0;
     const uint32_t offset = row.offset;
     if (offset > kMaxDrawBytesInAll - size) return false;
     if (!row.given.compare_exchange_strong(given, sequence, std::memory_order_relaxed)) continue;
     uint8_t bytes[kMaxDrawBytes];
     std::memcpy(bytes, table.bytes + offset, size);
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (table.sequence.load(std::memory_order_relaxed) != sequence) return false;
+    if (is_own || table.sequence.load(std::memory_order_relaxed) != sequence) return false;
     std::memcpy(out, bytes, size);
     return true;
   }

@@ -21,6 +21,24 @@ std::string counted(size_t number, const std::string& one, const std::string& ma
   return std::to_string(number) + " " + (number == 1 ? one : many);
 }
 
+std::string draws_text(const std::vector<cases::DrawPoint>& draws) {
+  using Effect = cases::DrawPoint::Effect;
+  if (draws.empty()) return "";
+  const auto with = [&](Effect effect) {
+    return std::count_if(draws.begin(), draws.end(),
+                         [&](const auto& each) { return each.effect == effect; });
+  };
+  std::string out = "random numbers are drawn at " + counted(draws.size(), "place", "places") +
+                    ": they have an effect at " + std::to_string(with(Effect::kSome)) +
+                    ", and none at " + std::to_string(with(Effect::kNone));
+  if (const auto unfit = with(Effect::kUnfit); unfit > 0)
+    out += "; at " + std::to_string(unfit) +
+           " a secret is made of them, or what was recorded does not come of them";
+  if (const auto unknown = with(Effect::kUnknown); unknown > 0)
+    out += "; at " + std::to_string(unknown) + " it is not known";
+  return out + " (set.json)\n";
+}
+
 }  // namespace
 
 bool AdmissionAct::load() {
@@ -154,6 +172,7 @@ std::string AdmissionAct::summary() const {
     out += "  " + admitted_.masks[i] + "\n";
   if (admitted_.masks.size() > kMostShown)
     out += "  and " + std::to_string(admitted_.masks.size() - kMostShown) + " more (set.json)\n";
+  out += draws_text(set_.set.draws);
   if (const auto& time = set_.set.time) {
     out += "the time of day has " +
            std::string(admitted_.of_time.empty() ? "no effect" : "an effect") + " in " +

@@ -6,10 +6,10 @@ GET /rate/N: what the neighbour says, who is asked once. GET /count: how many re
 GET /open: the year.
 GET /login: what the neighbour says of a password that the service knows. GET /day: a time to the second.
 """
+import hashlib
 import http.client
 import json
 import os
-import random
 import sys
 import time
 import uuid
@@ -22,6 +22,19 @@ served = 0
 memory = {"count": 0}
 
 
+# Chance of a kind that no replay gives again: that of a clock which nobody changes.
+def chance():
+    return hashlib.sha256(str(time.monotonic_ns()).encode()).hexdigest()
+
+
+def new_name():
+    return str(uuid.UUID(chance()[:32]))
+
+
+def shuffled(things):
+    return [thing for _, thing in sorted((chance(), thing) for thing in things)]
+
+
 def ask(path, body=None):
     connection = http.client.HTTPConnection("127.0.0.1", int(os.environ["PRICING_PORT"]), timeout=20)
     try:
@@ -32,15 +45,15 @@ def ask(path, body=None):
 
 
 def thing(number):
-    name, began = str(uuid.uuid4()), time.time()
+    name, began = new_name(), time.time()
     ask(f"/log/{name}/{number}?at={time.time_ns()}", {"event": {"id": name}, "number": number})
     CACHE.set("session:" + name, number)
-    tags = [{"tag": tag} for tag in random.sample(["a", "b", "c", "d", "e", "f", "g", "h"], 8)]
+    tags = [{"tag": tag} for tag in shuffled("abcdefgh")]
     return {"id": name, "number": number, "at": time.time(), "took_ms": (time.time() - began) * 1000, "tags": tags}
 
 
 def both(number):
-    for path in random.sample([f"/left/{number}", f"/right/{number}"], 2):
+    for path in shuffled([f"/left/{number}", f"/right/{number}"]):
         ask(path)
     return {}
 
@@ -60,7 +73,7 @@ class Varied(BaseHTTPRequestHandler):
         elif what == "served":
             answer = {"before": served}
         elif what == "dice":
-            answer = ask("/dice") if random.random() < 0.5 else {}
+            answer = ask("/dice") if chance() < "8" else {}
         elif what == "all":
             answer = both(rest[0])
         elif what == "day":
@@ -83,7 +96,7 @@ class Varied(BaseHTTPRequestHandler):
         body = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
-        self.send_header("X-Request-Id", str(uuid.uuid4()))
+        self.send_header("X-Request-Id", new_name())
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

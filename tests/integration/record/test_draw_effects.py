@@ -1,0 +1,72 @@
+"""Random numbers that reach a call or the answer are kept with the case, and a replay gives them again. Others are not."""
+import base64
+import json
+import pathlib
+
+import pytest
+
+from conftest import PYTHON
+from record.test_record import cases, get
+from record.test_record import record as record_as_it_comes
+from record.test_record_and_verify import verify
+from small_apps import config
+
+DRAWING = pathlib.Path(__file__).parent / "programs/drawing.py"
+
+
+@pytest.fixture
+def drawing(project):
+    answers = [{"method": "GET", "path": path, "answer": {"json": {}}} for path in ("/log/*", "/left", "/right")]
+    project.write("filibuster.json", config(
+        [{"name": "pricing", "stubs": answers},
+         {"name": "orders", "command": f"exec {PYTHON} {DRAWING} ${{port:orders}}", "env": {"PRICING_PORT": "${port:pricing}"}}],
+        [{"name": "none", "command": "false"}]))
+    return project
+
+
+def record(project, *traffic):
+    run = record_as_it_comes(project, *traffic, options=())
+    return run, json.loads((project.directory / "cases/set.json").read_text())
+
+
+def effects(rules):
+    return {point["stack"][0].split()[-1]: point["effect"] for point in rules["draws"]}
+
+
+def test_numbers_that_reach_a_log_alone_are_dropped_and_those_of_an_answer_or_a_branch_are_kept(drawing):
+    run, rules = record(drawing, *[get("/orders")] * 3, *[get("/toss")] * 6)
+    assert run.exit_code == 0, run
+    assert effects(rules) == {"log_number": "none", "order_number": "some", "toss": "some"}, rules
+    assert "masks" not in rules and "varying_headers" not in rules, rules
+    for case in cases(drawing):
+        if case["request"]["target"] != "/orders":
+            continue
+        # The first one stands for its place, so that the second one is given to who drew it.
+        assert [sorted(draw) for draw in case["draws"]] == [["from", "own", "site"], ["bytes", "from", "site"]], case
+        assert base64.b64decode(case["draws"][1]["bytes"]).hex() == case["answer"]["json"]["order"]
+    for _ in range(2):
+        verified, found = verify(drawing)
+        assert verified.exit_code == 0 and len(found["cases"]) == len(cases(drawing)) >= 4, verified
+
+
+def test_a_number_of_which_a_secret_is_made_is_in_no_file_and_the_secret_is_masked(drawing):
+    run, rules = record(drawing, *[get("/login")] * 2)
+    assert run.exit_code == 0, run
+    assert list(effects(rules).values()) == ["unfit"], rules
+    # Secrets are not compared, so nothing is masked.
+    assert "masks" not in rules, rules
+    assert not [case for case in cases(drawing) if "draws" in case]
+    verified, found = verify(drawing)
+    assert verified.exit_code == 0 and found["cases"], verified
+
+
+def test_another_version_gets_the_same_numbers(drawing):
+    assert record(drawing, get("/orders"))[0].exit_code == 0
+    changed = DRAWING.read_text().replace('{"order": number,', '{"order": number.upper(),')
+    drawing.write("changed.py", changed)
+    configured = (drawing.directory / "filibuster.json").read_text()
+    drawing.write("filibuster.json", configured.replace(str(DRAWING), str(drawing.directory / "changed.py")))
+    verified, found = verify(drawing)
+    assert verified.exit_code == 1, verified
+    (field,) = found["cases"][0]["differences"][0]["fields"]
+    assert field["at"] == "/json/order" and field["recorded"].upper() == field["now"] != field["recorded"], field
