@@ -83,7 +83,7 @@ class DrawSearch {
 };
 
 Result<std::optional<DrawSearch::Changed>> DrawSearch::try_others(const std::vector<Place>& at,
-                                                          Other other) {
+                                                                  Other other) {
   if (stopped_ || replays_ == kMostReplays) return std::optional<Changed>();
   ++replays_;
   const std::set<Place> places(at.begin(), at.end());
@@ -198,13 +198,12 @@ void DrawSearch::finish() {
           draw->own == 0 && effect != effects_.end() &&
           (effect->second == Effect::kSome || effect->second == Effect::kUnknown);
       if (!is_needed) change(&*draw, Other::kOwn);
-      const std::pair<std::string, uint64_t> kind(
-          draw->source, draw->own != 0 ? draw->own : draw->bytes.size());
+      const std::pair<std::string, uint64_t> kind(draw->source,
+                                                  draw->own != 0 ? draw->own : draw->bytes.size());
       if (is_needed) later.insert(kind);
       if (is_needed || later.contains(kind)) kept.push_back(std::move(*draw));
     }
-    each.draws.assign(std::make_move_iterator(kept.rbegin()),
-                      std::make_move_iterator(kept.rend()));
+    each.draws.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
   }
 }
 
