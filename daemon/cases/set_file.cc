@@ -75,7 +75,7 @@ std::optional<uint64_t> read_count(Reader& reader, const SourceNode& node) {
   return count ? std::optional(static_cast<uint64_t>(*count)) : std::nullopt;
 }
 
-constexpr Key<DrawPoint> kDrawKeys[] = {
+constexpr Key<DrawPoint> kDrawPointKeys[] = {
     {"from", true,
      [](Reader& reader, const SourceNode& node, DrawPoint* out) {
        out->source = reader.text(node, "'from'").value_or("");
@@ -170,7 +170,7 @@ constexpr Key<CaseSet> kSetKeys[] = {
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
        each_element(reader, node, [&](const SourceNode& each) {
          config::read_object<DrawPoint>(reader, each, "a place where random numbers are drawn",
-                                        kDrawKeys, &out->draws.emplace_back());
+                                        kDrawPointKeys, &out->draws.emplace_back());
        });
      }},
     {"time", false,
