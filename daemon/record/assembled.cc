@@ -253,7 +253,7 @@ std::string fill_entry(cases::Case* to, Exchange exchange) {
 
 RecordedCase make_case(cases::Case value, std::vector<DraftCall> calls, const Bounds& bounds,
                        uint64_t thread) {
-  RecordedCase out{std::move(value), {}};
+  RecordedCase out{std::move(value), {}, {}};
   if (calls.size() > bounds.most_calls) {
     out.value.partial = "it makes more than " + std::to_string(bounds.most_calls) + " calls";
     calls.resize(bounds.most_calls);
