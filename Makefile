@@ -149,7 +149,7 @@ PRELOAD_OBJ := $(call objects,$(PRELOAD_SRC)) $(PRELOAD_CORE) $(LLHTTP_OBJ)
 EXPORTS := $(BUILD)/gen/exports.map
 $(EXPORTS): $(call objects,$(PRELOAD_SRC))
 	@mkdir -p $(@D)
-	readelf -sW $^ | awk '$$5 == "GLOBAL" && $$6 == "DEFAULT" && $$7 != "UND" && $$8 !~ /^_Z/ {shown[$$8]} \
+	readelf -sW $^ | awk '$$5 == "GLOBAL" && $$6 == "DEFAULT" && $$7 != "UND" && ($$8 !~ /^_Z/ || $$8 == "_ZNSt13random_device9_M_getvalEv") {shown[$$8]} \
 	  END {print "{ global:"; for (name in shown) print "  " name ";"; print "  local: *; };"}' > $@
 $(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) $(EXPORTS)
 	@mkdir -p $(@D)

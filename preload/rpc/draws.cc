@@ -75,6 +75,14 @@ Draw::~Draw() {
   --t_draws;
 }
 
+void Draw::begin() {
+  ++t_draws;
+}
+
+void Draw::end() {
+  --t_draws;
+}
+
 bool Draw::find_cause(Attachment* a, uint32_t execution, Hash128 site, uint64_t* rpc) const {
   *rpc = 0;
   if (task_ != nullptr && task_->state == TaskContext::State::kNothing) return true;
@@ -83,6 +91,9 @@ bool Draw::find_cause(Attachment* a, uint32_t execution, Hash128 site, uint64_t*
     return task_->cause.session == a->lane->session;
   }
   const CauseOf cause = cause_of_thread(a, execution, site);
+  // Replays have one request at a time. A thread that has read none may be one of the background, which would take the numbers of
+  // whoever draws for the request.
+  if (cause.cause == Cause::kOnlyActive && !t_state.multiplexing) return false;
   *rpc = cause.rpc;
   return cause.rpc != 0 || cause.background || cause.cause != Cause::kNone;
 }

@@ -39,6 +39,12 @@ class Draw {
   ~Draw();
   Draw(const Draw&) = delete;
 
+  // For who cannot keep a Draw while the program draws: what this thread asks of other sources between the two is a part of its draw.
+  static void begin();
+  static void end();
+
+  // It is a part of another draw, or this thread keeps no books.
+  bool passes() const { return passes_; }
   // Fills all of `out` with bytes of the recording. False: there are none for this draw, and nothing is written.
   bool give(void* out, size_t size);
   // The program has got these.
@@ -50,7 +56,7 @@ class Draw {
 
   const DrawSource source_;
   const TaskContext* const task_;
-  bool passes_;  // it is a part of another draw, or this thread keeps no books
+  const bool passes_;
 };
 
 }  // namespace filibuster::preload
