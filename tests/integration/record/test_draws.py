@@ -4,6 +4,7 @@ import base64
 import json
 import pathlib
 import shutil
+import subprocess
 
 import pytest
 
@@ -14,9 +15,10 @@ SERVICES = {
     "python": f"{PYTHON} {PROGRAMS}/drawn_numbers.py ${{port:orders}}",
     "asyncio": f"{PYTHON} {PROGRAMS}/drawn_numbers.py ${{port:orders}} tasks",
     "native": f"{BUILD}/tests/programs/drawn_numbers ${{port:orders}}",
+    "java": "java -XX:TieredStopAtLevel=1 -Xshare:auto -cp . DrawnNumbers ${port:orders}",
 }
 # Bytes of what a thread draws that works for no request, and nobody else.
-NOBODYS = {"python": 6, "asyncio": 6, "native": 7}
+NOBODYS = {"python": 6, "asyncio": 6, "native": 7, "java": 7}
 REQUESTS = 24
 AT_ONCE = "exec curl -sS -f -Z --parallel-immediate --parallel-max 8 " + " ".join(
     f"-o /dev/null http://127.0.0.1:$PORT_ORDERS/draw/{n}" for n in range(REQUESTS))
@@ -41,6 +43,8 @@ def recorded(request, tmp_path_factory):
         pytest.skip(f"NOT TESTED HERE: there is no {request.param}")
     project = Project(tmp_path_factory.mktemp(request.param))
     project.language = request.param
+    if request.param == "java":
+        subprocess.run(["javac", "-d", project.directory, PROGRAMS / "DrawnNumbers.java"], check=True, timeout=120)
     configuration(project, request.param)
     run = project.filibuster("record", "-c", "filibuster.json", "--service", "orders", "--out", "cases", "--", "sh", "-c", AT_ONCE)
     assert run.exit_code == 0, run
