@@ -157,9 +157,9 @@ $(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) $(EXPORTS)
 	  -Wl,--version-script=$(EXPORTS) -Wl,-z,now -Wl,-z,nodelete -Wl,--no-undefined -Wl,-soname,libfilibuster.so -Wl,--gc-sections
 
 # Node's helper is found beside the library (preload/runtimes/node/environment.cc).
-$(BUILD)/lib/filibuster/node.cjs: preload/runtimes/node/helper.cjs
+$(BUILD)/lib/filibuster/node.cjs: $(addprefix preload/runtimes/node/,helper.cjs draws.cjs)
 	@mkdir -p $(@D)
-	cp $< $@
+	cat $^ > $@
 
 # The template of report.html, found beside the library, too (daemon/page/file.cc). Without npm
 # everything else is built, and `run` says that it writes no page.

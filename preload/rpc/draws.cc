@@ -83,6 +83,10 @@ void Draw::end() {
   --t_draws;
 }
 
+CapturedStack Draw::site_now(char* buffer) const {
+  return stack_of(task_ != nullptr ? task_->site : 0, buffer, kStackText);
+}
+
 bool Draw::find_cause(Attachment* a, uint32_t execution, Hash128 site, uint64_t* rpc) const {
   *rpc = 0;
   if (task_ != nullptr && task_->state == TaskContext::State::kNothing) return true;
@@ -112,7 +116,7 @@ bool Draw::give(void* out, size_t size) {
   if (a->lane->draws.count.load(std::memory_order_relaxed) == 0) return false;
   const Scratch scratch;
   if (!scratch) return false;
-  const CapturedStack stack = capture_stack(reinterpret_cast<char*>(scratch.data()), kStackText);
+  const CapturedStack stack = site_now(reinterpret_cast<char*>(scratch.data()));
   return find_cause(a, execution, stack.hash, &rpc) &&
          take_row(a->lane->draws, source_, rpc == 0, out, size);
 }
@@ -128,7 +132,7 @@ void Draw::keep(const void* bytes, size_t size) {
   if ((recording & kRecordBytes) == 0) return;
   const Scratch scratch;
   if (!scratch) return;
-  const CapturedStack stack = capture_stack(reinterpret_cast<char*>(scratch.data()), kStackText);
+  const CapturedStack stack = site_now(reinterpret_cast<char*>(scratch.data()));
   TapeDraw record;
   // Whose it is is not known: it is nobody's.
   if (!find_cause(a, execution, stack.hash, &record.rpc)) return;

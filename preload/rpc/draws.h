@@ -34,7 +34,7 @@ inline bool draws_matter() {
 
 class Draw {
  public:
-  // `task`: for which request the program draws, where a helper of its runtime knows that; nullptr: the thread tells.
+  // `task`: for which request the program draws, and where, as far as a helper of its runtime knows that; nullptr: the thread tells.
   explicit Draw(DrawSource source, const TaskContext* task = nullptr);
   ~Draw();
   Draw(const Draw&) = delete;
@@ -51,6 +51,7 @@ class Draw {
   void keep(const void* bytes, size_t size);
 
  private:
+  CapturedStack site_now(char* buffer) const;  // of half a Scratch
   // The request for which the program draws; 0: for none. False: that is not known.
   bool find_cause(Attachment* a, uint32_t execution, Hash128 site, uint64_t* rpc) const;
 

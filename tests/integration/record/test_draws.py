@@ -15,10 +15,11 @@ SERVICES = {
     "python": f"{PYTHON} {PROGRAMS}/drawn_numbers.py ${{port:orders}}",
     "asyncio": f"{PYTHON} {PROGRAMS}/drawn_numbers.py ${{port:orders}} tasks",
     "native": f"{BUILD}/tests/programs/drawn_numbers ${{port:orders}}",
+    "node": f"node {PROGRAMS}/drawn_numbers.cjs ${{port:orders}}",
     "java": "java -XX:TieredStopAtLevel=1 -Xshare:auto -cp . DrawnNumbers ${port:orders}",
 }
 # Bytes of what a thread draws that works for no request, and nobody else.
-NOBODYS = {"python": 6, "asyncio": 6, "native": 7, "java": 7}
+NOBODYS = {"python": 6, "asyncio": 6, "native": 7, "node": 7, "java": 7}
 REQUESTS = 24
 AT_ONCE = "exec curl -sS -f -Z --parallel-immediate --parallel-max 8 " + " ".join(
     f"-o /dev/null http://127.0.0.1:$PORT_ORDERS/draw/{n}" for n in range(REQUESTS))
