@@ -149,7 +149,7 @@ PRELOAD_OBJ := $(call objects,$(PRELOAD_SRC)) $(PRELOAD_CORE) $(LLHTTP_OBJ)
 EXPORTS := $(BUILD)/gen/exports.map
 $(EXPORTS): $(call objects,$(PRELOAD_SRC))
 	@mkdir -p $(@D)
-	readelf -sW $^ | awk '$$5 == "GLOBAL" && $$6 == "DEFAULT" && $$7 != "UND" && $$8 !~ /^_Z/ {shown[$$8]} \
+	readelf -sW $^ | awk '$$5 == "GLOBAL" && $$6 == "DEFAULT" && $$7 != "UND" && ($$8 !~ /^_Z/ || $$8 == "_ZNSt13random_device9_M_getvalEv") {shown[$$8]} \
 	  END {print "{ global:"; for (name in shown) print "  " name ";"; print "  local: *; };"}' > $@
 $(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) $(EXPORTS)
 	@mkdir -p $(@D)
@@ -157,9 +157,9 @@ $(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) $(EXPORTS)
 	  -Wl,--version-script=$(EXPORTS) -Wl,-z,now -Wl,-z,nodelete -Wl,--no-undefined -Wl,-soname,libfilibuster.so -Wl,--gc-sections
 
 # Node's helper is found beside the library (preload/runtimes/node/environment.cc).
-$(BUILD)/lib/filibuster/node.cjs: preload/runtimes/node/helper.cjs
+$(BUILD)/lib/filibuster/node.cjs: $(addprefix preload/runtimes/node/,helper.cjs draws.cjs)
 	@mkdir -p $(@D)
-	cp $< $@
+	cat $^ > $@
 
 # The template of report.html, found beside the library, too (daemon/page/file.cc). Without npm
 # everything else is built, and `run` says that it writes no page.

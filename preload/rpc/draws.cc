@@ -76,6 +76,18 @@ Draw::~Draw() {
   --t_draws;
 }
 
+void Draw::begin() {
+  ++t_draws;
+}
+
+void Draw::end() {
+  --t_draws;
+}
+
+CapturedStack Draw::site_now(char* buffer) const {
+  return stack_of(task_ != nullptr ? task_->site : 0, buffer, kStackText);
+}
+
 bool Draw::find_cause(Attachment* a, uint32_t execution, Hash128 site, uint64_t* rpc) const {
   *rpc = 0;
   if (task_ != nullptr && task_->state == TaskContext::State::kNothing) return true;
@@ -84,6 +96,9 @@ bool Draw::find_cause(Attachment* a, uint32_t execution, Hash128 site, uint64_t*
     return task_->cause.session == a->lane->session;
   }
   const CauseOf cause = cause_of_thread(a, execution, site);
+  // Replays have one request at a time. A thread that has read none may be one of the background, which would take the numbers of
+  // whoever draws for the request.
+  if (cause.cause == Cause::kOnlyActive && !t_state.multiplexing) return false;
   *rpc = cause.rpc;
   return cause.rpc != 0 || cause.background || cause.cause != Cause::kNone;
 }
@@ -102,7 +117,7 @@ bool Draw::give(void* out, size_t size) {
   if (a->lane->draws.count.load(std::memory_order_relaxed) == 0) return false;
   const Scratch scratch;
   if (!scratch) return false;
-  const CapturedStack stack = capture_stack(reinterpret_cast<char*>(scratch.data()), kStackText);
+  const CapturedStack stack = site_now(reinterpret_cast<char*>(scratch.data()));
   return find_cause(a, execution, stack.hash, &rpc) &&
          take_row(a->lane->draws, source_, rpc == 0, out, size);
 }
@@ -118,7 +133,7 @@ void Draw::keep(const void* bytes, size_t size) {
   if ((recording & kRecordBytes) == 0) return;
   const Scratch scratch;
   if (!scratch) return;
-  const CapturedStack stack = capture_stack(reinterpret_cast<char*>(scratch.data()), kStackText);
+  const CapturedStack stack = site_now(reinterpret_cast<char*>(scratch.data()));
   TapeDraw record;
   // Whose it is is not known: it is nobody's.
   if (!find_cause(a, execution, stack.hash, &record.rpc)) return;

@@ -34,23 +34,30 @@ inline bool draws_matter() {
 
 class Draw {
  public:
-  // `task`: for which request the program draws, where a helper of its runtime knows that; nullptr: the thread tells.
+  // `task`: for which request the program draws, and where, as far as a helper of its runtime knows that; nullptr: the thread tells.
   explicit Draw(DrawSource source, const TaskContext* task = nullptr);
   ~Draw();
   Draw(const Draw&) = delete;
 
+  // For who cannot keep a Draw while the program draws: what this thread asks of other sources between the two is a part of its draw.
+  static void begin();
+  static void end();
+
+  // It is a part of another draw, or this thread keeps no books.
+  bool passes() const { return passes_; }
   // Fills all of `out` with bytes of the recording. False: there are none for this draw, and nothing is written.
   bool give(void* out, size_t size);
   // The program has got these.
   void keep(const void* bytes, size_t size);
 
  private:
+  CapturedStack site_now(char* buffer) const;  // of half a Scratch
   // The request for which the program draws; 0: for none. False: that is not known.
   bool find_cause(Attachment* a, uint32_t execution, Hash128 site, uint64_t* rpc) const;
 
   const DrawSource source_;
   const TaskContext* const task_;
-  bool passes_;  // it is a part of another draw, or this thread keeps no books
+  const bool passes_;
 };
 
 }  // namespace filibuster::preload

@@ -165,6 +165,9 @@ bool is_generated_java_class(std::string_view name) {
          name.find("$Proxy") != std::string_view::npos ||
          name.find(".0x") != std::string_view::npos || name.starts_with("jdk.internal.reflect.") ||
          name == "filibuster.Tls" || name.starts_with("sun.security.ssl.Filibuster") ||
+         name == "filibuster.Draws" || name.starts_with("java.util.FilibusterRandom") ||
+         name == "java.util.concurrent.FilibusterThreadRandom" ||
+         name == "java.security.FilibusterSecureRandom" ||
          name.starts_with("java.lang.invoke.") || name.starts_with("java.lang.reflect.");
 }
 

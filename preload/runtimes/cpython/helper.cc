@@ -8,6 +8,7 @@
 #include "preload/interpose.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/cpython/api.h"
+#include "preload/runtimes/cpython/draws.h"
 #include "preload/runtimes/cpython/greenlets.h"
 #include "preload/runtimes/cpython/origins.h"
 #include "preload/runtimes/grpc/credentials.h"
@@ -239,6 +240,7 @@ constinit cpython::Method g_methods[] = {
     {"field", field, cpython::kManyArguments, nullptr},
     {"plain", plain, cpython::kOneArgument, nullptr},
     {"encrypted", encrypted, cpython::kOneArgument, nullptr},
+    {"drawing", cpython::drawing, cpython::kOneArgument, nullptr},
     {"note", note, cpython::kOneArgument, nullptr},
     {"ready", ready, cpython::kManyArguments, nullptr},
 };
@@ -314,6 +316,12 @@ std::string_view install() {
   const cpython::Runtime runtime = cpython::find_runtime();
   if (runtime == cpython::Runtime::kUnreadable) return unreadable();
   if (runtime != cpython::Runtime::kReady) return {};
+  // The session was met by a random number that the interpreter needs while it starts.
+  if (cpython::api().is_initialized() == 0) {
+    postpone_runtimes();
+    return {};
+  }
+  cpython::follow_draws();
   if (g_installed.load(std::memory_order_acquire)) return {};
   constexpr std::string_view kNot =
       "cpython: which request causes a task of asyncio or of a pool is not known: ";

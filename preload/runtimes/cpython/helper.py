@@ -20,6 +20,7 @@
 #   encrypted(path)  the session (bytes) whose agent sees what the gRPC in the library at `path` encrypts on a channel
 #               that is made now; b"": none. encrypted(b""): the session of now
 #   outgoing    ContextVar: (the gRPC call's site,) while grpc.aio makes it; None: it must not be marked
+#   drawing(type)  the class that the module random builds upon is there
 #   note(text)  goes into the report
 #
 # Only `sys` is imported: at this moment another thread may be in the middle of any other import.
@@ -77,6 +78,12 @@ def patch_warnings(module):
     named = warn_unawaited.__code__.replace(co_filename=OWN_FILE + " importlib._bootstrap")
     warn_unawaited.__code__ = named
     module._warn_unawaited_coroutine = warn_unawaited
+
+
+# --- random numbers ---------------------------------------------------------------------------------------
+
+def patch_random(module):
+    drawing(sys.modules["_random"].Random)
 
 
 # --- asyncio ------------------------------------------------------------------------------------------

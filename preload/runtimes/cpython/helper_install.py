@@ -4,6 +4,7 @@
 # comes before must be patched by then.
 waiting = {
     "warnings": patch_warnings,
+    "random": patch_random,
     "greenlet": patch_greenlet,
     "eventlet.greenthread": patch_eventlet,
     "threading": patch_threading,

@@ -206,6 +206,54 @@ constexpr Edit kTlsEdits[] = {
      {kSocketHelper, "deliver", "(L" SSL "OutputRecord;[BII)V"}},
 };
 
+#define UTIL "java/util/"
+#define RANDOM UTIL "Random"
+#define SPLITTABLE UTIL "SplittableRandom"
+#define THREAD_RANDOM JUC "ThreadLocalRandom"
+#define SECURE "java/security/SecureRandom"
+
+// Whatever a Random gives comes of next(int), also in its subclasses.
+constexpr Edit of_random(std::string_view name, std::string_view descriptor) {
+  return {{RANDOM, name, descriptor},
+          Edit::Kind::kCall,
+          false,
+          0,
+          {RANDOM, "next", "(I)I"},
+          {UTIL "FilibusterRandom", "next", "(L" RANDOM ";I)I"}};
+}
+constexpr Edit of_seed(std::string_view type, std::string_view name, std::string_view descriptor,
+                       std::string_view helper, std::string_view helper_descriptor) {
+  return {
+      {type, name, descriptor},           Edit::Kind::kCall, false, 0, {type, "nextSeed", "()J"},
+      {helper, "seed", helper_descriptor}};
+}
+#define OF_SPLITTABLE(name, descriptor) \
+  of_seed(SPLITTABLE, name, descriptor, UTIL "FilibusterRandom", "(L" SPLITTABLE ";)J")
+#define OF_THREAD(name, descriptor) \
+  of_seed(THREAD_RANDOM, name, descriptor, JUC "FilibusterThreadRandom", "(L" THREAD_RANDOM ";)J")
+#define OF_SECURE(arguments)                                                                 \
+  Edit {                                                                                     \
+    {SECURE, "nextBytes", "(" arguments ")V"}, Edit::Kind::kCall, false, 0,                  \
+        {SECURE "Spi", "engineNextBytes", "(" arguments ")V"}, {                             \
+      "java/security/FilibusterSecureRandom", "nextBytes", "(L" SECURE "Spi;" arguments ")V" \
+    }                                                                                        \
+  }
+
+constexpr Edit kDrawEdits[] = {
+    of_random("nextInt", "()I"),
+    of_random("nextInt", "(I)I"),
+    of_random("nextLong", "()J"),
+    of_random("nextBoolean", "()Z"),
+    of_random("nextFloat", "()F"),
+    of_random("nextDouble", "()D"),
+    OF_SPLITTABLE("nextInt", "()I"),
+    OF_SPLITTABLE("nextLong", "()J"),
+    OF_THREAD("nextInt", "()I"),
+    OF_THREAD("nextLong", "()J"),
+    OF_SECURE("[B"),
+    OF_SECURE("[BL" SECURE "Parameters;"),
+};
+
 #define GRPC "io/grpc/internal/"
 #define METADATA "Lio/grpc/Metadata;"
 #define SHADED "io/grpc/netty/shaded/"
@@ -288,6 +336,10 @@ std::span<const Edit> edit_table() {
 
 std::span<const Edit> tls_edits() {
   return kTlsEdits;
+}
+
+std::span<const Edit> draw_edits() {
+  return kDrawEdits;
 }
 
 std::span<const Edit> library_edits() {

@@ -13,6 +13,8 @@ namespace filibuster::preload::jvm {
 std::span<const Edit> edit_table();
 // Edits of the JDK's TLS. Either all of them are made, or none counts.
 std::span<const Edit> tls_edits();
+// Edits of the JDK's generators of random numbers. Either all of them are made, or a note says so.
+std::span<const Edit> draw_edits();
 // Edits of classes of libraries that programs bring, whoever loads them.
 std::span<const Edit> library_edits();
 

@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "preload/rpc/agent.h"
+#include "preload/rpc/draws.h"
+#include "preload/runtimes/jvm/draws.h"
 #include "preload/runtimes/jvm/edits.h"
 #include "preload/runtimes/jvm/libraries.h"
 #include "preload/runtimes/jvm/loaded_class.h"
@@ -173,6 +175,10 @@ std::string_view install_now(JNIEnv* env) {
     if (problem.empty()) problem = jvm::edit_libraries(env);
     const std::string_view tls = jvm::edit_tls(env, &loaders);
     if (problem.empty()) problem = tls;
+    if (g_draws_from_start.load(std::memory_order_relaxed)) {
+      const std::string_view draws = jvm::edit_draws(env, &loaders);
+      if (problem.empty()) problem = draws;
+    }
   }
   if (env->ExceptionCheck()) env->ExceptionClear();
   env->PopLocalFrame(nullptr);

@@ -8,10 +8,12 @@
 
 #include <atomic>
 #include <cstring>
+#include <span>
 
 #include "preload/interpose.h"
 #include "preload/os/symbols.h"
 #include "preload/rpc/agent.h"
+#include "preload/rpc/draws.h"
 #include "preload/runtimes/frame_filter.h"
 #include "preload/runtimes/node/napi.h"
 #include "preload/runtimes/node/node.h"
@@ -48,6 +50,19 @@ class Arguments {
     int64_t value = -1;
     if (at < count_ && g_api.napi_get_value_int64(env_, values_[at], &value) != 0) value = -1;
     return value;
+  }
+  // What the argument, an array of bytes, has now; empty if it is none.
+  std::span<uint8_t> bytes(size_t at) const {
+    int type = 0;
+    size_t size = 0, offset = 0;
+    void* data = nullptr;
+    Value buffer = nullptr;
+    if (at >= count_ ||
+        g_api.napi_get_typedarray_info(env_, values_[at], &type, &size, &data, &buffer, &offset) !=
+            0 ||
+        type != kUint8Array)
+      return {};
+    return {static_cast<uint8_t*>(data), size};
   }
 
  private:
@@ -235,6 +250,39 @@ Value leave(Env, CallbackInfo) {
   return nullptr;
 }
 
+// followsDraws(): are random numbers recorded, or given back, from the program's start on or now?
+Value follows_draws(Env env, CallbackInfo) {
+  return truth(env, g_draws_from_start.load(std::memory_order_relaxed) || draws_matter());
+}
+
+// drawsMatter(): draws.h.
+Value draws_do_matter(Env env, CallbackInfo) {
+  return truth(env, draws_matter());
+}
+
+// draw(context, bytes): fills the array of bytes with those of the recording. False: there are none.
+Value draw(Env env, CallbackInfo info) {
+  const Arguments arguments(env, info);
+  char text[kHeaderValueSize + 2];
+  const TaskContext task = parse_context(arguments.text(0, text, sizeof text));
+  const std::span<uint8_t> bytes = arguments.bytes(1);
+  Draw drawn(DrawSource::kNode, &task);
+  return truth(env, drawn.give(bytes.data(), bytes.size()));
+}
+
+// drawn(context, site, bytes): the program has got these.
+Value note_drawn(Env env, CallbackInfo info) {
+  const Arguments arguments(env, info);
+  char text[kHeaderValueSize + 2];
+  char digits[kSiteSize + 2];
+  TaskContext task = parse_context(arguments.text(0, text, sizeof text));
+  task.site = parse_site(arguments.text(1, digits, sizeof digits));
+  const std::span<uint8_t> bytes = arguments.bytes(2);
+  Draw drawn(DrawSource::kNode, &task);
+  drawn.keep(bytes.data(), bytes.size());
+  return nullptr;
+}
+
 struct Function {
   const char* name;
   Callback callback;
@@ -254,6 +302,10 @@ constexpr Function kFunctions[] = {
     {"sayWhoWrites", say_who},
     {"enter", enter},
     {"leave", leave},
+    {"followsDraws", follows_draws},
+    {"drawsMatter", draws_do_matter},
+    {"draw", draw},
+    {"drawn", note_drawn},
 };
 
 template <typename F>
@@ -270,7 +322,7 @@ bool find_api() {
       !FILIBUSTER_FIND(napi_get_cb_info) || !FILIBUSTER_FIND(napi_get_value_string_utf8) ||
       !FILIBUSTER_FIND(napi_get_value_int32) || !FILIBUSTER_FIND(napi_get_value_int64) ||
       !FILIBUSTER_FIND(napi_create_string_latin1) || !FILIBUSTER_FIND(napi_get_boolean) ||
-      !FILIBUSTER_FIND(napi_create_uint32))
+      !FILIBUSTER_FIND(napi_create_uint32) || !FILIBUSTER_FIND(napi_get_typedarray_info))
     return false;
   g_api = api;  // the same values every time: two workers that start together do no harm
   return true;

@@ -17,6 +17,7 @@
 #include "preload/os/pages.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/os/symbols.h"
+#include "preload/rpc/draws.h"
 #include "preload/runtimes/node/node.h"
 
 namespace filibuster::preload::node {
@@ -177,8 +178,10 @@ __attribute__((constructor)) void start(int argc, char** argv, char**) {
 
 std::string_view install() {
   if (!g_problem.empty()) return g_problem;
-  // The inspector opens its socket before any script runs: with it, the helper may still start.
-  if (!g_asked || g_inspected || g_started.load(std::memory_order_acquire)) return {};
+  // The inspector opens its socket before any script runs, and Node draws random numbers before: the helper may still start.
+  if (!g_asked || g_inspected || g_draws_from_start.load(std::memory_order_relaxed) ||
+      g_started.load(std::memory_order_acquire))
+    return {};
   return "node: the helper did not start (NODE_OPTIONS ignored?): call sites and causes are not "
          "known";
 }

@@ -3,6 +3,8 @@
 // it writes to a database, where it was made (the stack of the call) and which incoming request it is made for
 // (AsyncLocalStorage).
 //
+// draws.cjs stands behind it in the script that is built.
+//
 // The script is a guest: nothing here throws into the program. Without a session nothing is patched; three
 // subscriptions to diagnostics channels ask the library whether a session is there.
 'use strict';
@@ -639,8 +641,16 @@ if (library !== undefined) {
     require('module').syncBuiltinESMExports();
   };
 
+  let drawsFollowed = false;
+  const instrumentDraws = () => {
+    if (drawsFollowed || !library.followsDraws()) return;
+    drawsFollowed = true;
+    followDraws({ library, contextNow, siteNow, replace, quietly });  // draws.cjs
+  };
+
   let instrumented = false;
   const instrument = () => {
+    quietly(instrumentDraws);
     if (instrumented) return;
     instrumented = true;
     quietly(instrumentNet);

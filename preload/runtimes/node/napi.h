@@ -12,7 +12,8 @@ using Env = struct NapiEnv*;
 using Value = struct NapiValue*;
 using CallbackInfo = struct NapiCallbackInfo*;
 using Callback = Value (*)(Env, CallbackInfo);
-using Status = int;  // 0: napi_ok
+using Status = int;                    // 0: napi_ok
+inline constexpr int kUint8Array = 1;  // napi_typedarray_type
 
 struct Api {
   Status (*napi_create_function)(Env, const char* name, size_t size, Callback, void* data, Value*);
@@ -25,6 +26,8 @@ struct Api {
   Status (*napi_create_string_latin1)(Env, const char* text, size_t size, Value*);
   Status (*napi_get_boolean)(Env, bool, Value*);
   Status (*napi_create_uint32)(Env, uint32_t, Value*);
+  Status (*napi_get_typedarray_info)(Env, Value, int* type, size_t* size, void** data,
+                                     Value* buffer, size_t* offset);
 };
 
 }  // namespace filibuster::preload::node

@@ -2,6 +2,7 @@
 //
 //   environment.cc  before main: NODE_OPTIONS asks for the script, if this process is a Node
 //   helper.cjs      the script: carries contexts with AsyncLocalStorage, takes call sites
+//   draws.cjs       its part for random numbers, in the same script
 //   addon.cc        what the script calls: this library is a Node-API addon as well
 //   arrivals.cc     gives the context of the request that the script sees arriving
 //   writes.cc       keeps who writes what, on sockets whose protocol has no field for it
