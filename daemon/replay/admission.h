@@ -27,6 +27,8 @@ class Stage {
   // A process of the service that has done nothing. The first one is there without it.
   virtual Result<void> restart() = 0;
   virtual Result<Played> play(const cases::Case& of) = 0;
+  // What is to be said now of cases that were played before, since they have called on behind their end. `waits`: for such calls.
+  virtual Rejudged rejudged(bool waits) = 0;
   // Before the `pass`-th time (from 0) that all cases are replayed.
   virtual void begin_pass(size_t pass) = 0;
   // From now on the service is shown a time of day that is so much later. False: not all of it is shown one.
@@ -76,7 +78,8 @@ class Admission {
     std::vector<cases::Verdict> verdicts;
     bool stopped = false;
   };
-  Result<Pass> pass();
+  // `waits`: for calls that come behind the last answer.
+  Result<Pass> pass(bool waits = false);
   Result<bool> learn(const Pass& seen);
   void note_what_differs(const Pass& seen, bool learned);
   size_t least_passes() const;

@@ -33,6 +33,7 @@ class AdmissionAct final : public replay::Stage {
 
   Result<void> restart() override { return player_->restart(); }
   Result<replay::Played> play(const cases::Case& of) override;
+  replay::Rejudged rejudged(bool waits) override { return player_->rejudged(waits); }
   void begin_pass(size_t pass) override;
   bool show_later(std::chrono::seconds by) override;
   std::vector<std::string> process_misses() const override { return answers_->process_misses(); }

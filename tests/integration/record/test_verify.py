@@ -149,6 +149,20 @@ def test_a_call_behind_the_answer_is_waited_for(project):
     assert run.exit_code == 0, run
 
 
+def test_a_call_behind_the_answer_is_told_with_its_own_case(project):
+    write_cases(project.directory / "cases", FIRST, SECOND)
+    run, found = verify(project, bug="behind")
+    first, second = found["cases"]
+    assert run.exit_code == 1 and kinds(first) == ["extra"] and "GET /audit of pricing" in first["differences"][0]["text"], run
+    assert second["judged"] == "passed" and second["served"] == 2, run
+
+
+def test_a_call_behind_the_last_answer_is_seen(project):
+    write_cases(project.directory / "cases", FIRST)
+    run, found = verify(project, FEATURE="late")
+    assert run.exit_code == 1 and kinds(found["cases"][0]) == ["extra"], run
+
+
 def test_a_call_of_the_start_that_is_not_recorded_is_no_conclusion(project):
     write_cases(project.directory / "cases", FIRST)
     run, found = verify(project, bug="start")

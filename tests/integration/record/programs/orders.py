@@ -14,6 +14,8 @@ import redis
 
 BUG, FEATURE = os.environ.get("BUG", ""), os.environ.get("FEATURE", "")
 memory = {}
+came = threading.Condition()
+requests = [0]
 CACHE = redis.Redis(port=int(os.environ["CACHE_PORT"]))
 
 
@@ -50,6 +52,14 @@ def order(item):
             CACHE.set("price:" + item, price)
     if BUG == "extra":
         get("/audit")
+    if BUG == "behind":
+        with came:
+            requests[0] += 1
+            came.notify_all()
+            if requests[0] == 1:
+                threading.Thread(target=audit_behind).start()
+            else:
+                came.wait_for(lambda: "audited" in memory)
     if FEATURE == "late":
         threading.Timer(0.05, CACHE.set, ("late", item)).start()
     if BUG == "elsewhere":
@@ -57,6 +67,17 @@ def order(item):
     if BUG == "dies":
         os._exit(3)
     return {"id": int(item), "total": int(price) + added, **({"by": "me"} if BUG == "answer" else {})}
+
+
+def audit_behind():
+    """A thread of the first request calls while the second one is open, which waits for that."""
+    number = requests[0]
+    with came:
+        came.wait_for(lambda: requests[0] > number)
+    get("/audit")
+    with came:
+        memory["audited"] = True
+        came.notify_all()
 
 
 def both(item):
