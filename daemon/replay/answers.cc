@@ -5,13 +5,25 @@
 
 #include "core/rpc/header_field.h"
 #include "daemon/cases/grpc_body.h"
+#include "daemon/cases/identity.h"
 #include "daemon/cases/messages.h"
+#include "daemon/cases/route.h"
 #include "daemon/wire/resp_value.h"
 
 namespace filibuster::replay {
 namespace {
 
 constexpr int kRespVersion = 2;  // clients that ask for 3 are refused, and speak 2
+// A reply that is held back, by its replay and its arrival there.
+uint64_t ticket_of(uint32_t execution, size_t arrival) {
+  return uint64_t{execution} << 32 | arrival;
+}
+uint32_t execution_of(uint64_t ticket) {
+  return static_cast<uint32_t>(ticket >> 32);
+}
+size_t arrival_of(uint64_t ticket) {
+  return static_cast<uint32_t>(ticket);
+}
 // Of so many cases calls may still come.
 constexpr size_t kMostRounds = 64;
 
@@ -121,6 +133,7 @@ void CaseAnswers::begin(const cases::Case& of, uint32_t execution) {
   cases::Request request = of.request;
   round.mask.redact(&request);
   round.matcher.begin(&round.masked);
+  round.waits = waits_of(round.masked);
   refused_.clear();
   runs_ = true;
 }
@@ -245,8 +258,50 @@ stubs::Reply CaseAnswers::reply_in(Round* round, cases::LiveCall live) {
   // What it says is known to be a secret from now on.
   cases::Call served = recorded[decision.place];
   round->mask.redact(&served);
-  round->matcher.answered(decision.arrival);
+  if (!decision.of_process && out.end == stubs::End::kNone &&
+      is_to_be_held(*round, decision.place)) {
+    out.answer.delay = kHold;
+    out.ticket = ticket_of(round->execution, decision.arrival);
+  } else {
+    round->matcher.answered(decision.arrival);
+  }
   return out;
+}
+
+std::vector<std::vector<CaseAnswers::Wait>> CaseAnswers::waits_of(const cases::Case& of) const {
+  const Hash128 route = hash_text(cases::route_of(of.request.method, of.request.target));
+  std::vector<Hash128> places;
+  for (const cases::Call& call : of.calls) {
+    const Hash128 point =
+        cases::keys_of(call.input, cases::input_fields(call.input, set_.rules)).point;
+    places.push_back(combine(point, hash_text(call.site)));
+  }
+  std::vector<std::vector<Wait>> out(of.calls.size());
+  for (size_t i = 0; i < of.calls.size(); ++i) {
+    for (const size_t before : of.calls[i].after)
+      out[before].push_back({i, combine(combine(route, places[before]), places[i])});
+  }
+  return out;
+}
+
+bool CaseAnswers::is_to_be_held(const Round& round, size_t place) {
+  bool out = false;
+  for (const Wait& each : round.waits[place]) {
+    if (!round.matcher.pool().is_taken(each.call)) out = held_.insert(each.places).second || out;
+  }
+  return out;
+}
+
+void CaseAnswers::hold_again() {
+  const std::lock_guard lock(mutex_);
+  held_.clear();
+}
+
+void CaseAnswers::leaves(uint64_t ticket) {
+  const std::lock_guard lock(mutex_);
+  for (Round& round : rounds_) {
+    if (round.execution == execution_of(ticket)) round.matcher.answered(arrival_of(ticket));
+  }
 }
 
 stubs::Reply CaseAnswers::reply_of_process(cases::LiveCall live) {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@
 namespace filibuster::replay {
 
 inline constexpr std::chrono::milliseconds kMostGap{100};
+// A stub answers at once, so that a call which does not wait for that answer any more comes behind it. Such an answer is held back so
+// long, to see whether the call comes meanwhile: it is sent at the same time then. A program makes two calls one after the other, or it
+// does not, so this is done once for each two places of a route that make calls, and not in each case.
+inline constexpr std::chrono::milliseconds kHold{20};
 
 using Rejudged = std::map<uint32_t, cases::Verdict>;
 
@@ -41,6 +46,8 @@ class CaseAnswers final : public stubs::Answerer {
 
   // A process of the service starts: nothing of its life has been answered yet.
   void start();
+  // What has been held back once is held back once more.
+  void hold_again();
   // The request of the case is about to be sent, in this execution.
   void begin(const cases::Case& of, uint32_t execution);
   // A service may call on behind its answer: waits until all recorded calls have come, at most so long.
@@ -58,15 +65,22 @@ class CaseAnswers final : public stubs::Answerer {
 
   stubs::Reply reply(stubs::Call call) override;
   std::optional<stubs::Reply> reply_open(const stubs::Call& call) override;
+  void leaves(uint64_t ticket) override;
   void refuse(const std::string& service, const std::string& problem) override;
 
  private:
+  // Another call of the case stands behind the answer.
+  struct Wait {
+    size_t call = 0;
+    Hash128 places;  // of both, and the route: what is held back once
+  };
   // One replay of a case. It is at a fixed place, since its matcher refers to what is in it.
   struct Round {
     uint32_t execution = 0;
     cases::Case recorded, masked;
     record::Redactor mask;  // of what comes
     cases::Matcher matcher;
+    std::vector<std::vector<Wait>> waits = {};    // of each call, for its answer
     std::vector<cases::CallInput> arrivals = {};  // with their secrets
     // What it was judged by, once it has ended.
     cases::EntryEnd end = {};
@@ -80,6 +94,8 @@ class CaseAnswers final : public stubs::Answerer {
   CallOfRound live_call(const stubs::Call& call);
   Round* round_of(const CallOfRound& call);
   stubs::Reply reply_in(Round* round, cases::LiveCall live);
+  std::vector<std::vector<Wait>> waits_of(const cases::Case& of) const;
+  bool is_to_be_held(const Round& round, size_t place);
   stubs::Reply reply_of_process(cases::LiveCall live);
   cases::Verdict judged(const Round& round) const;
   stubs::Reply reply_of(const cases::Call& recorded) const;
@@ -99,6 +115,7 @@ class CaseAnswers final : public stubs::Answerer {
   record::Redactor mask_;             // of what comes while no case runs
   std::list<Round> rounds_;           // in their order; those that are long over are gone
   bool runs_ = false;                 // the last one of them
+  std::set<Hash128> held_;            // Wait::places
   std::vector<std::string> refused_;  // clients of the case that runs
 };
 

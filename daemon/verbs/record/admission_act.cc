@@ -59,6 +59,8 @@ void AdmissionAct::begin_pass(size_t pass) {
   const auto now = std::chrono::steady_clock::now();
   if (pass == 0) first_pass_ = now;
   player_->show_later(later_);
+  // Whoever replays the cases later does the same once, so each pass has to stand it.
+  answers_->hold_again();
   if (pass != 1) return;
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(first_pass_ + kBetweenPasses - now);

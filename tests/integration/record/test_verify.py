@@ -41,6 +41,7 @@ def test_cases_pass_without_any_dependency(project):
 
 
 @pytest.mark.parametrize("bug, first, text", [
+    ("together", "order", "call 2, GET /prices/7 of pricing, came before call 1 was answered, GET /tax of pricing"),
     ("order", "order", "call 1, GET /tax of pricing, came before call 0 was answered, GET price:7 of cache"),
     ("input", "input", 'call 1, GET /tax of pricing, brings something else: /query/of is new: "all"'),
     ("missing", "missing", "call 1 did not come: GET /tax of pricing"),

@@ -42,12 +42,24 @@ def tax():
     return memory["tax"]
 
 
+def together(*paths):
+    connections = [http.client.HTTPConnection("127.0.0.1", int(os.environ["PRICING_PORT"]), timeout=20) for _ in paths]
+    for connection in connections:
+        connection.connect()
+    for connection, path in zip(connections, paths):
+        connection.request("GET", path)
+    return [cents(json.load(connection.getresponse())) for connection in connections]
+
+
 def order(item):
     first = tax() if BUG == "order" else None
     price = CACHE.get("price:" + item)
-    added = tax() if first is None else first
+    if BUG == "together":
+        added, fetched = together("/tax", "/prices/" + item)
+    else:
+        added = tax() if first is None else first
     if price is None:
-        price = cents(get("/prices/" + item))
+        price = fetched if BUG == "together" else cents(get("/prices/" + item))
         if BUG != "dropped":
             CACHE.set("price:" + item, price)
     if BUG == "extra":
