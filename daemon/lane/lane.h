@@ -74,6 +74,8 @@ class Lane {
 
   // The processes that it starts from now on are shown the time of day that hub().show_time() says.
   void show_time_of_recording() { place_.is_replay = true; }
+  // Its logs have this in their names, and overwrite none of a lane that was there before. To be called before its services start.
+  void mark_logs(const std::string& mark) { place_.log_mark = mark; }
 
   // Adds the services; `coverage` measures them, null: coverage is not measured. To be called once.
   void add_services(coverage::Collector* coverage);

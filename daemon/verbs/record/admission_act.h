@@ -55,6 +55,7 @@ class AdmissionAct final : public replay::Stage {
   std::chrono::steady_clock::time_point first_pass_;
   std::chrono::seconds later_{0};
   std::set<std::string> time_notes_;
+  std::string log_;  // of the service in the replays; "": it is not kept
   replay::Admitted admitted_;
   bool done_ = false;
   std::string problem_;

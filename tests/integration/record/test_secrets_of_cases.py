@@ -92,6 +92,20 @@ def test_two_recordings_differ_in_what_is_no_secret(project):
         "new: GET /orders/_  cccccccccccc", "3 cases, 2 different"]
 
 
+def test_a_folder_without_cases_is_said_to_be_one(project):
+    folder = project.directory / "cases"
+    write_cases(folder)
+    for verb, expected in (("list", f"there is no case of 'orders' in {folder}\n"), ("check", f"there is no case in {folder}\n")):
+        run = cases_verb(verb, folder)
+        assert (run.returncode, run.stdout) == (0, expected), run
+    shown = cases_verb("show", folder)
+    assert shown.returncode == 2 and f"{folder} is a folder: `filibuster cases list {folder}` names the files of its cases" in shown.stderr, shown
+    (folder / "set.json").unlink()
+    for verb in ("list", "check"):
+        run = cases_verb(verb, folder)
+        assert run.returncode == 2 and "the folder is empty: there is no case in it" in run.stderr, run
+
+
 def test_what_varies_is_no_difference_of_two_recordings(project):
     before, now = project.directory / "before", project.directory / "now"
     call = {**http_call("/log/a1", 100), "site": "1a2b3c4d"}

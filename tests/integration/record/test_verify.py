@@ -209,6 +209,15 @@ def test_what_is_no_folder_of_cases_is_refused(project, change, expected):
     assert run.exit_code == 2 and expected in run.errors, run
 
 
+def test_where_there_is_no_case_that_is_said(project):
+    write_cases(project.directory / "cases")
+    run, found = verify(project)
+    assert run.exit_code == 3 and "no conclusion: there is no case to replay in " in run.output and found["judged"] == "no conclusion", run
+    (project.directory / "cases/set.json").unlink()
+    run = project.filibuster("verify", "cases")
+    assert run.exit_code == 3 and "cases is empty: there is no case to replay" in run.errors, run
+
+
 def test_the_service_of_the_cases_is_named(project):
     write_cases(project.directory / "cases", FIRST)
     document = configuration()
