@@ -158,12 +158,21 @@ struct DrawPoint {
     // The numbers do not lead to what was recorded, most often since they make a secret, in whose place a token stands. A replay has the
     // machine's own, and what comes of them is masked.
     kUnfit,
+    kKept,  // none was found, but the configuration keeps them (keep_draws)
   };
   std::string source, site;
   std::vector<std::string> stack;  // as of Point
   Effect effect = Effect::kUnknown;
   uint64_t cases = 0, replays = 0;  // that have drawn there, and that have shown it
   bool operator==(const DrawPoint&) const = default;
+};
+
+// The name of the machine on which the service was recorded, and what replays with another one have shown.
+struct HostEvidence {
+  std::string name;  // "": it has no effect, and is not kept
+  uint64_t cases = 0, replays = 0;
+  std::vector<std::string> matters;  // names of the cases that were others then
+  bool operator==(const HostEvidence&) const = default;
 };
 
 // What all cases of a folder share.
@@ -182,6 +191,7 @@ struct CaseSet {
   std::vector<Point> points;
   std::vector<DrawPoint> draws;
   std::optional<TimeEvidence> time;                       // nullopt: not known
+  std::optional<HostEvidence> host;                       // the same
   std::map<std::string, std::vector<std::string>> hosts;  // name -> addresses
   std::vector<std::string> not_followed;                  // connections, with the reason
   std::map<std::string, uint64_t> counts;

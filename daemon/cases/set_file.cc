@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/protocol/shown_host.h"
 #include "daemon/cases/case_parts.h"
 #include "daemon/cases/file_text.h"
 #include "daemon/cases/sealed_reader.h"
@@ -68,7 +69,7 @@ constexpr Key<Point> kPointKeys[] = {
      }},
 };
 
-constexpr std::string_view kEffects[] = {"unknown", "some", "none", "unfit"};
+constexpr std::string_view kEffects[] = {"unknown", "some", "none", "unfit", "kept"};
 
 std::optional<uint64_t> read_count(Reader& reader, const SourceNode& node) {
   const auto count = reader.integer(node, "'" + node.key + "'", 0, kMostCount);
@@ -114,6 +115,27 @@ constexpr Key<TimeEvidence> kTimeKeys[] = {
      }},
     {"matters", true,
      [](Reader& reader, const SourceNode& node, TimeEvidence* out) {
+       read_texts(reader, node, &out->matters);
+     }},
+};
+
+constexpr Key<HostEvidence> kHostKeys[] = {
+    {"name", true,
+     [](Reader& reader, const SourceNode& node, HostEvidence* out) {
+       out->name = reader.text(node, "'name'").value_or("");
+       if (out->name.size() > kMaxHostName)
+         reader.error(node.offset, "'name': expected the name of a machine, of at most 64 bytes");
+     }},
+    {"cases", true,
+     [](Reader& reader, const SourceNode& node, HostEvidence* out) {
+       out->cases = read_count(reader, node).value_or(0);
+     }},
+    {"replays", true,
+     [](Reader& reader, const SourceNode& node, HostEvidence* out) {
+       out->replays = read_count(reader, node).value_or(0);
+     }},
+    {"matters", true,
+     [](Reader& reader, const SourceNode& node, HostEvidence* out) {
        read_texts(reader, node, &out->matters);
      }},
 };
@@ -188,6 +210,10 @@ constexpr Key<CaseSet> kSetKeys[] = {
     {"time", false,
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
        config::read_object<TimeEvidence>(reader, node, "'time'", kTimeKeys, &out->time.emplace());
+     }},
+    {"host", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       config::read_object<HostEvidence>(reader, node, "'host'", kHostKeys, &out->host.emplace());
      }},
     {"hosts", false,
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
@@ -278,6 +304,14 @@ std::string write_set(const CaseSet& of) {
         .add("replays", number_node(of.time->replays))
         .add("matters", text_nodes(of.time->matters));
     out.add("time", std::move(time));
+  }
+  if (of.host) {
+    JsonNode host = JsonNode::object();
+    host.add("name", text_node(of.host->name))
+        .add("cases", number_node(of.host->cases))
+        .add("replays", number_node(of.host->replays))
+        .add("matters", text_nodes(of.host->matters));
+    out.add("host", std::move(host));
   }
   JsonNode hosts = JsonNode::object();
   for (const auto& [name, addresses] : of.hosts) put_member(name, text_nodes(addresses), &hosts);

@@ -276,10 +276,20 @@ constexpr Key<Draft> kKeys[] = {
     {"retries", false, read_retries},
     {"nondeterminism", false, read_nondeterminism},
     {"redact", false,
-     [](Reader& reader, const SourceNode& node, Draft*) {
-       // Whoever needs them reads them from the text (redact_rules).
-       std::vector<RedactRule> rules;
-       read_redact(reader, node, &rules);
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       read_redact(reader, node, &out->config.redact);
+     }},
+    {"keep_draws", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       if (!reader.expect(node, Kind::kArray, "'keep_draws'")) return;
+       for (const SourceNode& each : node.children) {
+         const auto text = reader.text(each, "an element of 'keep_draws'");
+         if (text && text->empty())
+           reader.error(
+               each.offset,
+               "'keep_draws': expected a function, such as \"orders.py new_id\" or \"*new_id\"");
+         out->config.keep_draws.push_back(text.value_or("*"));
+       }
      }},
     {"default_faults", false, read_switch<&Config::default_faults>},
     {"fault_test_calls", false, read_switch<&Config::fault_test_calls>},

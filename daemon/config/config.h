@@ -15,6 +15,7 @@
 #include "core/index/frame_rules.h"
 #include "core/index/masks.h"
 #include "core/rpc/protocol.h"
+#include "daemon/redact/rules.h"
 #include "daemon/stubs/stub.h"
 #include "daemon/suite/runner.h"
 
@@ -317,6 +318,10 @@ struct Config {
   bool default_faults = true;  // false: there is no default set
   bool fault_test_calls = false;  // the test's own calls get faults, too
   std::vector<NondeterminismRule> nondeterminism;
+  std::vector<RedactRule> redact;  // what else is a secret
+  // Globs over functions, as "orders.py new_id", and over sources: cases keep the random numbers that are drawn there, whatever
+  // replays have shown of their effect.
+  std::vector<std::string> keep_draws;
   std::vector<DescriptorFile> descriptors;
   bool reflection = true;  // services that are not in `descriptors` are asked by server reflection
   FramesConfig frames;     // of call stacks

@@ -82,15 +82,4 @@ void read_redact(Reader& reader, const SourceNode& node, std::vector<RedactRule>
 
 }  // namespace config
 
-std::vector<RedactRule> redact_rules(const std::string& config_text) {
-  std::vector<RedactRule> out;
-  config::Reader reader(config_text, "");
-  const SourceTree tree = parse_source(config_text);
-  if (tree.error || tree.root.kind != SourceNode::Kind::kObject) return out;
-  for (const SourceNode& child : tree.root.children) {
-    if (child.key == "redact") config::read_redact(reader, child, &out);
-  }
-  return out;
-}
-
 }  // namespace filibuster

@@ -7,13 +7,8 @@
 #include "daemon/config/reader.h"
 #include "daemon/redact/rules.h"
 
-namespace filibuster {
+namespace filibuster::config {
 
-// The rules in the text of a configuration. What is wrong with them, parse_config() says: such rules are left out.
-std::vector<RedactRule> redact_rules(const std::string& config_text);
-
-namespace config {
 void read_redact(Reader& reader, const SourceNode& node, std::vector<RedactRule>* out);
-}
 
-}  // namespace filibuster
+}  // namespace filibuster::config

@@ -74,6 +74,8 @@ class Lane {
 
   // The processes that it starts from now on are shown the time of day that hub().show_time() says.
   void show_time_of_recording() { place_.is_replay = true; }
+  // They are told that the machine has this name; "": its own.
+  void show_host_name(const std::string& name) { place_.host_name = name; }
   // Their random numbers are recorded from their start on, or are those that hub().show_draws() says.
   void follow_draws() { place_.follows_draws = true; }
   // Its logs have this in their names, and overwrite none of a lane that was there before. To be called before its services start.

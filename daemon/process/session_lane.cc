@@ -18,6 +18,7 @@
 #include "core/protocol/draws.h"
 #include "core/protocol/lane_memory.h"
 #include "core/protocol/shown_clock.h"
+#include "core/protocol/shown_host.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/base/process_table.h"
 #include "daemon/process/orphans.h"
@@ -155,6 +156,7 @@ Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
   set_variable(&out, "FILIBUSTER_DAEMON", lane.hub_address);
   set_variable(&out, "FILIBUSTER_LANE", std::to_string(lane.number));
   if (lane.follows_draws) set_variable(&out, kDrawsVariable, "1");
+  if (!lane.host_name.empty()) set_variable(&out, kHostNameVariable, lane.host_name);
   if (lane.is_replay) set_variable(&out, kReplayVariable, "1");
   if (!lane.has_hosts) return out;
   set_variable(&out, "FILIBUSTER_HOSTS", "1");

@@ -44,6 +44,7 @@ struct SessionLane {
   bool has_hosts = false;               // names of `hosts` lead to its services
   bool watches = false;                 // nothing but that: no fault is placed
   bool follows_draws = false;           // random numbers of its processes count from their start on
+  std::string host_name;                // as its processes are told; "": that of the machine
   bool is_replay = false;               // its processes are shown the time of a recording
   std::string log_mark = {};            // of its logs, beside those of what ran before; "": none
   std::shared_ptr<const stubs::Certificate> certificate;  // of its stubs; null: none serves TLS

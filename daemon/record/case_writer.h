@@ -42,6 +42,7 @@ class CaseWriter {
   void add_draw_point(cases::DrawPoint point);
   // What is drawn there, as by this one, makes a secret.
   void set_unfit(const cases::Draw& draw);
+  void set_host(cases::HostEvidence host) { set_.host = std::move(host); }
   void set_time(cases::TimeEvidence time) { set_.time = std::move(time); }
   void add_not_followed(const std::string& text) { not_followed_.insert(text); }
   // set.json and process.json, where they have changed.

@@ -1,8 +1,12 @@
 #include "daemon/record/environment.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+
+#include "core/protocol/shown_host.h"
 
 namespace filibuster::record {
 namespace {
@@ -38,6 +42,11 @@ std::map<std::string, std::string> recorded_environment(const ServiceConfig& ser
   if (auto zone = zone_of(service)) out.emplace(kZone, *std::move(zone));
   if (auto seed = variable_of(service, kHashSeed)) out.emplace(kHashSeed, *std::move(seed));
   return out;
+}
+
+std::string host_name() {
+  char name[kMaxHostName + 1] = {};
+  return ::gethostname(name, sizeof name) == 0 ? name : "";
 }
 
 void restore_environment(const std::map<std::string, std::string>& recorded,

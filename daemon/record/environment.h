@@ -12,6 +12,9 @@ namespace filibuster::record {
 // Name -> value. "TZ" is there also where the zone is that of the machine, and has a name (/etc/localtime is a link).
 std::map<std::string, std::string> recorded_environment(const ServiceConfig& service);
 
+// The name of this machine; "": it has none, or a longer one than is recorded.
+std::string host_name();
+
 // Gives it to a service that is replayed. What its configuration says itself stays, and so does the machine's zone if it is the same.
 void restore_environment(const std::map<std::string, std::string>& recorded,
                          ServiceConfig* service);

@@ -1,6 +1,6 @@
 // Rules of the configuration for what is a secret, beside what daemon/redact knows by itself (docs/configuration.md, 'redact').
 //
-//   auto rules = SecretRules::compile(redact_rules(config_text));
+//   auto rules = SecretRules::compile(config.redact);
 //   const RulesInForce in_force(rules);            // redact() of redact.h follows them, too
 #pragma once
 

@@ -78,6 +78,9 @@ std::vector<OtherTime> other_times(int64_t base_us) {
           {days(400), "400 days later"}};
 }
 
+// Longer than most, and of other letters.
+constexpr const char* kOtherHost = "another-machine-of-the-replay-0123456789.example";
+
 constexpr const char* kByChance =
     "it passes in one replay and differs in another, on the version that recorded it: ";
 
@@ -249,13 +252,14 @@ Result<void> Admission::settle(size_t least) {
 
 // What comes of random numbers that do not lead to what was recorded varies from then on.
 Result<void> Admission::find_draws() {
-  auto found = find_draw_effects(&set_, [&](const Altered& altered) -> Result<Endings> {
-    auto seen = pass(false, altered);
-    if (!seen) return seen.error();
-    Endings out;
-    for (const Verdict& each : seen->verdicts) out.push_back(ending_of(each));
-    return seen->stopped ? Endings() : out;
-  });
+  auto found =
+      find_draw_effects(&set_, keep_draws_, [&](const Altered& altered) -> Result<Endings> {
+        auto seen = pass(false, altered);
+        if (!seen) return seen.error();
+        Endings out;
+        for (const Verdict& each : seen->verdicts) out.push_back(ending_of(each));
+        return seen->stopped ? Endings() : out;
+      });
   if (!found) return found.error();
   out_.stopped = found->stopped;
   return found->has_unfit && !out_.stopped ? settle(kLeastPasses) : Result<void>();
@@ -270,6 +274,7 @@ Result<Admitted> Admission::run() {
   if (out_.stopped) return out_;
   if (auto found = find_units(); !found) return found.error();
   if (auto found = find_times(); !found) return found.error();
+  if (auto found = find_host(); !found) return found.error();
   return out_;
 }
 
@@ -308,6 +313,40 @@ Result<void> Admission::find_times() {
     out_.of_time.push_back(found->second);
   }
   if (is_shown) set_.set.time = std::move(evidence);
+  return {};
+}
+
+// Does the name of the machine have an effect? If not, no file has it.
+Result<void> Admission::find_host() {
+  if (out_.stopped || set_.cases.empty() || !set_.set.host) return {};
+  cases::HostEvidence& host = *set_.set.host;
+  stage_.show_host(kOtherHost);
+  auto seen = pass();
+  if (!seen) return seen.error();
+  out_.stopped = seen->stopped;
+  if (out_.stopped) return {};
+  stage_.show_host(host.name);
+  std::map<std::string, std::string> differs;  // file: in words
+  for (size_t i = 0; i < seen->verdicts.size(); ++i) {
+    if (seen->verdicts[i].judged != Judged::kDiffers) continue;
+    const Case& of = set_.cases[i];
+    differs[of.file] = cases::route_of(of.request.method, of.request.target) + ": " +
+                       sentence_of(seen->verdicts[i]);
+  }
+  host.cases = host.replays = seen->verdicts.size();
+  // What differs under its own name, too, differs by chance.
+  if (!differs.empty()) {
+    if (auto counted = count(); !counted) return counted;
+    if (out_.stopped) return {};
+    refuse_what_lacks_others();
+  }
+  for (const Case& each : set_.cases) {
+    const auto found = differs.find(each.file);
+    if (found == differs.end()) continue;
+    host.matters.push_back(cases::name_in_path(each.file));
+    out_.of_host.push_back(found->second);
+  }
+  if (host.matters.empty()) host.name.clear();
   return {};
 }
 

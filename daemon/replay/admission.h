@@ -35,6 +35,8 @@ class Stage {
   virtual void begin_pass(size_t pass) = 0;
   // From now on the service is shown a time of day that is so much later. False: not all of it is shown one.
   virtual bool show_later(std::chrono::seconds by) = 0;
+  // From now on the service is told that the machine has this name. The next process is the first one that is.
+  virtual void show_host(const std::string& name) = 0;
   // What the service asked by itself that is not recorded, in the life of its process.
   virtual std::vector<std::string> process_misses() const = 0;
   // The case as the service got it, with its secrets, but for those that are in `kept`.
@@ -63,14 +65,16 @@ struct Admitted {
   size_t unknown = 0;              // cases that may need it
   size_t passes = 0, replays = 0;
   std::vector<std::string> of_time;  // cases that are others at another time of day, in words
+  std::vector<std::string> of_host;  // and on a machine of another name
   std::vector<std::string> notes;
   bool stopped = false;  // before anything could be said
 };
 
 class Admission {
  public:
-  // Both outlive it.
-  Admission(LoadedSet* set, Stage* stage) : set_(*set), stage_(*stage), noise_(&set->set) {}
+  // Both outlive it. `keep_draws`: of the configuration.
+  Admission(LoadedSet* set, Stage* stage, std::vector<std::string> keep_draws = {})
+      : set_(*set), stage_(*stage), keep_draws_(std::move(keep_draws)), noise_(&set->set) {}
   // Error: the service cannot be started alone, or the environment is broken.
   Result<Admitted> run();
 
@@ -94,11 +98,13 @@ class Admission {
   Result<void> find_units();
   void refuse_what_lacks_others();
   Result<void> find_times();
+  Result<void> find_host();
   Result<std::string> reason(const cases::Case& of, const cases::Verdict& verdict);
   Result<std::string> broken_by_secrets(const cases::Case& of);
 
   LoadedSet& set_;
   Stage& stage_;
+  const std::vector<std::string> keep_draws_;
   cases::Noise noise_;
   Admitted out_;
   std::map<std::string, std::string> differed_;  // file: how, since something was learned last

@@ -73,6 +73,7 @@ uint16_t CasePlayer::port_of(const cases::Request& request) const {
 void show_start_of_recording(const LoadedSet& set, bool shows_time, Lane* lane) {
   lane->follow_draws();
   show_draws(set.process.draws, true, &lane->hub());
+  if (set.set.host) lane->show_host_name(set.set.host->name);
   if (set.cases.empty() || !shows_time) return;
   lane->show_time_of_recording();
   lane->hub().show_time(set.cases.front().base_us);

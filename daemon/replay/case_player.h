@@ -31,7 +31,8 @@ struct Played {
       time_notes;  // which of its processes are not shown the time of the recording, and why
 };
 
-// The service is given the random numbers of the recording from its start on, and shown its time if `shows_time`. To be called before it
+// The service is given the random numbers and the name of the machine of the recording from its start on, and shown its time if
+// `shows_time`. To be called before it
 // starts, by who then calls CasePlayer::show_recording().
 void show_start_of_recording(const LoadedSet& set, bool shows_time, Lane* lane);
 

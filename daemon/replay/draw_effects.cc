@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/protocol/draws.h"
+#include "core/text/glob.h"
 
 namespace filibuster::replay {
 namespace {
@@ -54,7 +55,8 @@ void change(Draw* draw, Other other) {
 
 class DrawSearch {
  public:
-  DrawSearch(LoadedSet* set, const ReplayAll& replay) : set_(*set), replay_(replay) {}
+  DrawSearch(LoadedSet* set, const std::vector<std::string>& keep, const ReplayAll& replay)
+      : set_(*set), keep_(keep), replay_(replay) {}
 
   Result<DrawEffects> run();
 
@@ -75,8 +77,10 @@ class DrawSearch {
   void set(const std::vector<Place>& at, Effect effect);
   void finish();
   DrawPoint& point(const Place& at);
+  bool is_kept(const DrawPoint& point) const;
 
   LoadedSet& set_;
+  const std::vector<std::string>& keep_;
   const ReplayAll& replay_;
   Endings base_;
   size_t replays_ = 0;
@@ -165,12 +169,20 @@ DrawPoint& DrawSearch::point(const Place& at) {
   return out;
 }
 
+bool DrawSearch::is_kept(const DrawPoint& point) const {
+  return std::any_of(keep_.begin(), keep_.end(), [&](const std::string& pattern) {
+    return glob_match(pattern, point.source) ||
+           std::any_of(point.stack.begin(), point.stack.end(),
+                       [&](const std::string& frame) { return glob_match(pattern, frame); });
+  });
+}
+
 void DrawSearch::finish() {
-  for (const auto& row : effects_) {
+  for (auto& row : effects_) {
     const Place& at = row.first;
-    const Effect effect = row.second;
     DrawPoint& of = point(at);
-    of.effect = effect;
+    if (row.second == Effect::kNone && is_kept(of)) row.second = Effect::kKept;
+    of.effect = row.second;
     of.replays = replays_;
     of.cases = static_cast<uint64_t>(
         std::count_if(set_.cases.begin(), set_.cases.end(), [&](const Case& each) {
@@ -184,9 +196,8 @@ void DrawSearch::finish() {
     std::set<std::pair<std::string, uint64_t>> later;
     for (auto draw = each.draws.rbegin(); draw != each.draws.rend(); ++draw) {
       const auto effect = effects_.find(place_of(*draw));
-      const bool is_needed =
-          draw->own == 0 && effect != effects_.end() &&
-          (effect->second == Effect::kSome || effect->second == Effect::kUnknown);
+      const bool is_needed = draw->own == 0 && effect != effects_.end() &&
+                             effect->second != Effect::kNone && effect->second != Effect::kUnfit;
       if (!is_needed) change(&*draw, Other::kOwn);
       const std::pair<std::string, uint64_t> kind(draw->source,
                                                   draw->own != 0 ? draw->own : draw->bytes.size());
@@ -235,8 +246,9 @@ Result<DrawEffects> DrawSearch::run() {
 
 }  // namespace
 
-Result<DrawEffects> find_draw_effects(LoadedSet* set, const ReplayAll& replay) {
-  return DrawSearch(set, replay).run();
+Result<DrawEffects> find_draw_effects(LoadedSet* set, const std::vector<std::string>& keep,
+                                      const ReplayAll& replay) {
+  return DrawSearch(set, keep, replay).run();
 }
 
 }  // namespace filibuster::replay

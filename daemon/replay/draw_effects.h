@@ -28,6 +28,8 @@ struct DrawEffects {
 };
 
 // Says the effect of each place in set->set.draws, and takes the numbers out of the cases that have none, or are unfit (cases::DrawPoint).
-Result<DrawEffects> find_draw_effects(LoadedSet* set, const ReplayAll& replay);
+// `keep`: globs over frames and sources of places whose numbers stay.
+Result<DrawEffects> find_draw_effects(LoadedSet* set, const std::vector<std::string>& keep,
+                                      const ReplayAll& replay);
 
 }  // namespace filibuster::replay

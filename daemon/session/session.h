@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "daemon/agents/agent_hub.h"
-#include "daemon/config/redact.h"
 #include "daemon/coverage/report.h"
 #include "daemon/lane/lane.h"
 #include "daemon/lane/lane_set.h"
@@ -89,7 +88,7 @@ class Session {
   void watch_client();
 
   SessionRequest request_;
-  const RulesInForce secrets_{SecretRules::compile(redact_rules(request_.config_text))};
+  const RulesInForce secrets_{SecretRules::compile(request_.config.redact)};
   DaemonContext context_;
   // --- used by the worker thread only ---
   std::optional<attach::Loader> loader_;  // outlives the lanes

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "preload/hooks/host_name.h"
 #include "preload/interpose.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/rpc/agent.h"
@@ -42,8 +43,16 @@ void report_no_port(const LaneMemory* lane, uint16_t number, uint16_t port) {
 
 AskedName::AskedName(const char* name) {
   address_[0] = '\0';
-  if (name == nullptr || !identity().may_have_hosts) return;
+  if (name == nullptr) return;
   std::string_view text(name, strnlen(name, sizeof(HostRow::name) + 2));
+  // The machine that a replay names has no address here.
+  if (!text.empty() && text == shown_host_name()) {
+    std::memcpy(name_, name, text.size());
+    name_[text.size()] = '\0';
+    write_long_address(INADDR_LOOPBACK, text.size(), address_);
+    return;
+  }
+  if (!identity().may_have_hosts) return;
   if (text.ends_with('.')) text.remove_suffix(1);
   if (is_no_name(text)) return;
   // What a name leads to is an execution's, as a connect is.

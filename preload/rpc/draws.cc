@@ -88,26 +88,26 @@ CapturedStack Draw::site_now(char* buffer) const {
   return stack_of(task_ != nullptr ? task_->site : 0, buffer, kStackText);
 }
 
-bool Draw::find_cause(Attachment* a, uint32_t execution, Hash128 site, uint64_t* rpc) const {
-  *rpc = 0;
-  if (task_ != nullptr && task_->state == TaskContext::State::kNothing) return true;
+std::optional<Draw::DrawnFor> Draw::drawn_for(Attachment* a, uint32_t execution,
+                                              Hash128 site) const {
+  if (task_ != nullptr && task_->state == TaskContext::State::kNothing) return DrawnFor{};
   if (task_ != nullptr && task_->state == TaskContext::State::kRequest) {
-    *rpc = task_->cause.rpc;
-    return task_->cause.session == a->lane->session;
+    if (task_->cause.session != a->lane->session) return std::nullopt;
+    return DrawnFor{task_->cause.rpc, task_->cause.execution};
   }
   const CauseOf cause = cause_of_thread(a, execution, site);
   // Replays have one request at a time. A thread that has read none may be one of the background, which would take the numbers of
   // whoever draws for the request.
-  if (cause.cause == Cause::kOnlyActive && !t_state.multiplexing) return false;
-  *rpc = cause.rpc;
-  return cause.rpc != 0 || cause.background || cause.cause != Cause::kNone;
+  if (cause.cause == Cause::kOnlyActive && !t_state.multiplexing) return std::nullopt;
+  if (cause.rpc == 0 && !cause.background && cause.cause == Cause::kNone) return std::nullopt;
+  return DrawnFor{cause.rpc, cause.execution};
 }
 
 bool Draw::give(void* out, size_t size) {
   if (passes_ || size == 0 || size > kMaxDrawBytes) return false;
   HookScope scope;
   uint32_t execution = 0;
-  uint64_t now = 0, rpc = 0;
+  uint64_t now = 0;
   Attachment* a = attach_executing(&execution, &now);
   if (a == nullptr) {
     // The service starts: no case runs yet.
@@ -118,8 +118,10 @@ bool Draw::give(void* out, size_t size) {
   const Scratch scratch;
   if (!scratch) return false;
   const CapturedStack stack = site_now(reinterpret_cast<char*>(scratch.data()));
-  return find_cause(a, execution, stack.hash, &rpc) &&
-         take_row(a->lane->draws, source_, rpc == 0, out, size);
+  const std::optional<DrawnFor> of = drawn_for(a, execution, stack.hash);
+  // What a request does that is over is none of this case's.
+  if (!of || (of->rpc != 0 && of->execution != execution)) return false;
+  return take_row(a->lane->draws, source_, of->rpc == 0, out, size);
 }
 
 void Draw::keep(const void* bytes, size_t size) {
@@ -136,7 +138,9 @@ void Draw::keep(const void* bytes, size_t size) {
   const CapturedStack stack = site_now(reinterpret_cast<char*>(scratch.data()));
   TapeDraw record;
   // Whose it is is not known: it is nobody's.
-  if (!find_cause(a, execution, stack.hash, &record.rpc)) return;
+  const std::optional<DrawnFor> of = drawn_for(a, execution, stack.hash);
+  if (!of) return;
+  record.rpc = of->rpc;
   const std::string_view site = innermost(stack);
   record.recording = recording >> kRecordingShift;
   record.source = static_cast<uint8_t>(source_);

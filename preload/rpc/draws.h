@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "core/protocol/draws.h"
 #include "preload/session/state.h"
@@ -52,8 +53,12 @@ class Draw {
 
  private:
   CapturedStack site_now(char* buffer) const;  // of half a Scratch
-  // The request for which the program draws; 0: for none. False: that is not known.
-  bool find_cause(Attachment* a, uint32_t execution, Hash128 site, uint64_t* rpc) const;
+  // The request for which the program draws, and the execution in which it came; 0: for none. nullopt: that is not known.
+  struct DrawnFor {
+    uint64_t rpc = 0;
+    uint32_t execution = 0;
+  };
+  std::optional<DrawnFor> drawn_for(Attachment* a, uint32_t execution, Hash128 site) const;
 
   const DrawSource source_;
   const TaskContext* const task_;

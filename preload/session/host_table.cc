@@ -78,10 +78,14 @@ const HostRow* find_any_port(const LaneMemory* lane, uint16_t number) {
 }
 
 void write_address_text(uint16_t number, size_t name_size, char (&out)[kAddressTextSize]) {
+  write_long_address(uint32_t{kHostNetwork[0]} << 24 | uint32_t{kHostNetwork[1]} << 16 | number,
+                     name_size, out);
+}
+
+void write_long_address(uint32_t address, size_t name_size, char (&out)[kAddressTextSize]) {
   constexpr size_t kDigits = 12;  // a zero, which says that the base is 8, and 11 digits of 3 bits
   const size_t size = std::clamp(name_size, kDigits, sizeof out - 1);
-  uint32_t value = uint32_t{kHostNetwork[0]} << 24 | uint32_t{kHostNetwork[1]} << 16 | number;
-  for (size_t at = size; at > 0; value >>= 3) out[--at] = static_cast<char>('0' + (value & 7));
+  for (size_t at = size; at > 0; address >>= 3) out[--at] = static_cast<char>('0' + (address & 7));
   out[size] = '\0';
 }
 

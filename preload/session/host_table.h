@@ -28,6 +28,8 @@ const HostRow* find_any_port(const LaneMemory* lane, uint16_t number);
 // many characters as the name: who resolves it gets a copy, in whose place the name can be written.
 inline constexpr size_t kAddressTextSize = sizeof(HostRow::name) + 2;
 void write_address_text(uint16_t number, size_t name_size, char (&out)[kAddressTextSize]);
+// The same of any address, in host byte order.
+void write_long_address(uint32_t address, size_t name_size, char (&out)[kAddressTextSize]);
 
 // Writes another IPv4 address and port into `address`, which number_of_address() knows.
 void lead_address(sockaddr* address, const uint8_t (&to)[4], uint16_t port);

@@ -35,6 +35,8 @@ std::string draws_text(const std::vector<cases::DrawPoint>& draws) {
   if (const auto unfit = with(Effect::kUnfit); unfit > 0)
     out += "; at " + std::to_string(unfit) +
            " a secret is made of them, or what was recorded does not come of them";
+  if (const auto kept = with(Effect::kKept); kept > 0)
+    out += "; at " + std::to_string(kept) + " they are kept nevertheless (keep_draws)";
   if (const auto unknown = with(Effect::kUnknown); unknown > 0)
     out += "; at " + std::to_string(unknown) + " it is not known";
   return out + " (set.json)\n";
@@ -110,6 +112,7 @@ Result<void> AdmissionAct::run(SessionContext* session, Lane* lane, const TestCo
                  {"watching", false},
                  {"recording", service()},
                  {"replaying", size()}});
+  lane_ = lane;
   wake_fd_ = lane->place().wake_fd;
   auto player = replay::CasePlayer::make(session->config, test, service(), lane, answers_.get(),
                                          &session->counters.next_execution);
@@ -117,7 +120,7 @@ Result<void> AdmissionAct::run(SessionContext* session, Lane* lane, const TestCo
   player_ = std::move(player).value();
   player_->show_recording(set_, true);
   lane->hub().set_hang_limit(hang_limit_of(session->config.bounds, 0));
-  auto admitted = replay::Admission(&set_, this).run();
+  auto admitted = replay::Admission(&set_, this, session->config.keep_draws).run();
   lane->hub().recordings().stop();
   if (!admitted) return admitted.error();
   admitted_ = std::move(admitted).value();
@@ -145,6 +148,10 @@ Result<void> AdmissionAct::save(replay::Admitted* admitted) {
   if (set_.set.time) {
     for (std::string& name : set_.set.time->matters) name = names[name];
     writer.value()->set_time(*set_.set.time);
+  }
+  if (set_.set.host) {
+    for (std::string& name : set_.set.host->matters) name = names[name];
+    writer.value()->set_host(*set_.set.host);
   }
   for (replay::RefusedCase& each : admitted->refused) {
     each.value.partial = each.why;
@@ -191,6 +198,9 @@ std::string AdmissionAct::summary() const {
   }
   for (size_t i = 0; i < admitted_.of_time.size() && i < kMostShown; ++i)
     out += "  " + admitted_.of_time[i] + "\n";
+  if (!admitted_.of_host.empty()) out += "the name of the machine has an effect:\n";
+  for (size_t i = 0; i < admitted_.of_host.size() && i < kMostShown; ++i)
+    out += "  " + admitted_.of_host[i] + "\n";
   for (const std::string& note : time_notes_) out += note + "\n";
   std::map<std::string, size_t> refused;
   for (const replay::RefusedCase& each : admitted_.refused) ++refused[each.why];

@@ -36,6 +36,7 @@ class AdmissionAct final : public replay::Stage {
   replay::Rejudged rejudged(bool waits) override { return player_->rejudged(waits); }
   void begin_pass(size_t pass) override;
   bool show_later(std::chrono::seconds by) override;
+  void show_host(const std::string& name) override { lane_->show_host_name(name); }
   std::vector<std::string> process_misses() const override { return answers_->process_misses(); }
   cases::Case with_secrets(const cases::Case& of, const std::set<std::string>& kept) const override;
   std::vector<Secret> secrets(const cases::Case& of) const override;
@@ -51,6 +52,7 @@ class AdmissionAct final : public replay::Stage {
   size_t left_out_ = 0;             // by the bound
   std::shared_ptr<replay::CaseAnswers> answers_;
   std::unique_ptr<replay::CasePlayer> player_;
+  Lane* lane_ = nullptr;  // in which the service runs
   int wake_fd_ = -1;
   std::chrono::steady_clock::time_point first_pass_;
   std::chrono::seconds later_{0};

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "daemon/config/redact.h"
 #include "daemon/record/environment.h"
 #include "daemon/record/recording.h"
+#include "daemon/redact/rules.h"
 #include "daemon/replay/alone.h"
 #include "daemon/report/json.h"
 #include "daemon/report/text.h"
@@ -144,8 +144,9 @@ Result<void> RecordMode::before_services(Lane* lane) {
   options.set.service = service->name;
   options.set.builds = builds_of(config, lane->place(), *service);
   options.set.environment = record::recorded_environment(*service);
+  options.set.host.emplace().name = record::host_name();
   options.set.redacted = record::Redactor::rules();
-  options.set.redact = redact_rules(request_.config_text);
+  options.set.redact = config.redact;
   for (const std::string_view each : cases::kMatchedAtFirst)
     options.set.match_headers.emplace_back(each);
   options.set.masks = config.nondeterminism;

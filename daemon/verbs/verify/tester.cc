@@ -67,6 +67,7 @@ Result<void> VerifyTester::run(VerifyResults* out) {
     out->notes.push_back(
         "no replay has shown on the recorded version that these cases pass: the recording was not "
         "followed by one, or that was not ended (docs/record.md)");
+  if (out->count(Judged::kDiffers) > 0) note_draws(out);
   out->notes.insert(out->notes.end(), time_notes_.begin(), time_notes_.end());
   return {};
 }
@@ -83,6 +84,24 @@ void VerifyTester::judge_again(bool waits, std::vector<VerifiedCase>* rows) {
       row.not_updated = "calls came behind it, when its file had been written";
     }
   }
+}
+
+// What had no effect on the recorded version may have one on this one.
+void VerifyTester::note_draws(VerifyResults* out) const {
+  std::string places;
+  uint64_t replays = 0, cases = 0;
+  for (const cases::DrawPoint& each : request_.set.set.draws) {
+    if (each.effect != cases::DrawPoint::Effect::kNone) continue;
+    places += (places.empty() ? "" : ", ") +
+              (each.stack.empty() ? each.source : "'" + each.stack.front() + "'");
+    replays = std::max(replays, each.replays);
+    cases = std::max(cases, each.cases);
+  }
+  if (places.empty()) return;
+  out->notes.push_back(
+      "random numbers that are drawn at " + places + " had no effect in " +
+      std::to_string(replays) + " replays of " + std::to_string(cases) +
+      " cases, and are new ones here. If a case depends on them now, name the place in 'keep_draws' of the configuration, and record again");
 }
 
 // The cases that make the state in which this one began, on a process of their own.

@@ -26,6 +26,7 @@ class VerifyTester {
   Result<VerifiedCase> replay(const cases::Case& of);
   // Cases call on behind their end, and are others then.
   void judge_again(bool waits, std::vector<VerifiedCase>* rows);
+  void note_draws(VerifyResults* out) const;
   Result<void> bring_into_state(const cases::Case& of);
   Result<void> replay_again(const cases::Case& of);
   Result<void> save(cases::Case accepted, VerifiedCase* row);

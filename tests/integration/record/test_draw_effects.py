@@ -1,11 +1,14 @@
-"""Random numbers that reach a call or the answer are kept with the case, and a replay gives them again. Others are not."""
+"""Random numbers and names of machines that reach a call or the answer are kept with the case, and a replay gives them again. Others are not."""
 import base64
 import json
+import os
 import pathlib
+import shutil
+import subprocess
 
 import pytest
 
-from conftest import PYTHON
+from conftest import FILIBUSTER, PYTHON
 from record.test_record import cases, get
 from record.test_record import record as record_as_it_comes
 from record.test_record_and_verify import verify
@@ -70,3 +73,20 @@ def test_another_version_gets_the_same_numbers(drawing):
     assert verified.exit_code == 1, verified
     (field,) = found["cases"][0]["differences"][0]["fields"]
     assert field["at"] == "/json/order" and field["recorded"].upper() == field["now"] != field["recorded"], field
+
+
+def test_a_service_that_tells_the_name_of_its_machine_passes_on_another_one(drawing):
+    run, rules = record(drawing, get("/host"), get("/toss"))
+    assert run.exit_code == 0 and "the name of the machine has an effect" in run.output, run
+    assert rules["host"]["name"] == os.uname().nodename and len(rules["host"]["matters"]) == 1, rules
+    elsewhere = ["unshare", "--uts", "sh", "-c", 'hostname other-machine && exec "$@"', "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*elsewhere, "true"], capture_output=True, timeout=60).returncode != 0:
+        pytest.skip("NOT TESTED HERE: the machine cannot have another name")
+    verified = subprocess.run([*elsewhere, FILIBUSTER, "verify", "cases", "-c", "filibuster.json"], cwd=drawing.directory, capture_output=True, text=True,
+                              timeout=120)
+    assert verified.returncode == 0, verified
+
+
+def test_a_name_without_an_effect_is_in_no_file(drawing):
+    run, rules = record(drawing, get("/toss"))
+    assert run.exit_code == 0 and rules["host"] == {"name": "", "cases": 1, "replays": 1, "matters": []}, rules

@@ -8,7 +8,6 @@
 
 #include "core/text/uri.h"
 #include "daemon/cases/case_file.h"
-#include "daemon/config/redact.h"
 #include "tests/unit/record/records.h"
 
 namespace filibuster::record {
@@ -270,9 +269,22 @@ TEST(Redactor, TheLongerOfTwoSecretsIsTakenOutFirst) {
 // --- rules of the configuration ---------------------------------------------------------------------
 
 Redactor::Rules rules_for_tests() {
-  return SecretRules::compile(redact_rules(
-      R"({"redact": [{"name": "national_*"}, {"type": "email"}, {"type": "phone"}, {"pattern": "ACC-[0-9]{8}", "in": ["body", "redis"]},
-{"name": "page_token", "keep": true}, {"name": "lang", "keep": true}]})"));
+  const auto named = [](const char* name, bool keep = false) {
+    RedactRule rule;
+    rule.name = name;
+    rule.keep = keep;
+    return rule;
+  };
+  const auto typed = [](const char* type) {
+    RedactRule rule;
+    rule.type = type;
+    return rule;
+  };
+  RedactRule account;
+  account.pattern = "ACC-[0-9]{8}";
+  account.in = {SecretPlace::kBody, SecretPlace::kRedis};
+  return SecretRules::compile({named("national_*"), typed("email"), typed("phone"), account,
+                               named("page_token", true), named("lang", true)});
 }
 
 cases::Case ruled_case() {

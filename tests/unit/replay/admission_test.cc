@@ -56,6 +56,7 @@ class FakeStage final : public Stage {
     return std::exchange(late, {});
   }
   void begin_pass(size_t number) override { pass = number; }
+  void show_host(const std::string& name) override { host = name; }
   bool show_later(std::chrono::seconds by) override {
     later = by;
     return true;
@@ -77,6 +78,7 @@ class FakeStage final : public Stage {
   std::vector<std::string> played;  // by this process
   size_t restarts = 0, replays = 0, pass = 0;
   std::chrono::seconds later{0};
+  std::string host;
   bool stops = false;
 };
 
@@ -300,6 +302,30 @@ TEST_F(AdmissionTest, WhatIsAnotherAtAnotherTimeIsNamedAndKept) {
   ASSERT_EQ(out->of_time.size(), 1u);
   EXPECT_TRUE(out->of_time[0].starts_with("POST /open, on a weekend: ")) << out->of_time[0];
   EXPECT_EQ(stage_.later.count(), 0);
+}
+
+TEST_F(AdmissionTest, TheNameOfTheMachineIsKeptWhereItHasAnEffect) {
+  for (const bool matters : {true, false}) {
+    set_.cases.clear();
+    add("/a", 1);
+    add("/b", 2);
+    set_.set.host.emplace().name = "laptop";
+    stage_.host = "laptop";
+    stage_.judge = [&](const Case& of) {
+      return matters && stage_.host != "laptop" && of.request.target == "/b"
+                 ? differs(DifferenceKind::kAnswer, "/json/by", "laptop", stage_.host)
+                 : passed();
+    };
+    const auto out = Admission(&set_, &stage_).run();
+    ASSERT_TRUE(out.ok());
+    EXPECT_EQ(kept(), (Targets{"/a", "/b"}));
+    EXPECT_EQ(out->of_host.size(), matters ? 1u : 0u);
+    ASSERT_TRUE(set_.set.host);
+    EXPECT_EQ(set_.set.host->name, matters ? "laptop" : "");
+    EXPECT_EQ(set_.set.host->matters, matters ? Targets{"2"} : Targets());
+    EXPECT_EQ(set_.set.host->replays, 2u);
+    EXPECT_EQ(stage_.host, "laptop");
+  }
 }
 
 TEST_F(AdmissionTest, WhatChanceDecidesIsNotSaidToBeASecret) {

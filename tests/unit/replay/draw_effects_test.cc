@@ -26,7 +26,8 @@ class DrawEffectsTest : public ::testing::Test {
  protected:
   LoadedSet set_;
   std::function<std::string(const Case&)> behaves_;  // what differs, in words; "": nothing
-  std::vector<size_t> changed_places_;               // in each replay
+  std::vector<std::string> keep_;
+  std::vector<size_t> changed_places_;  // in each replay
   size_t stops_after_ = 1000;
 
   void add(std::vector<Draw> draws) {
@@ -53,7 +54,8 @@ class DrawEffectsTest : public ::testing::Test {
   }
 
   DrawEffects find() {
-    auto found = find_draw_effects(&set_, [&](const auto& altered) { return replay(altered); });
+    auto found =
+        find_draw_effects(&set_, keep_, [&](const auto& altered) { return replay(altered); });
     EXPECT_TRUE(found);
     return found.value();
   }
@@ -168,6 +170,16 @@ TEST_F(DrawEffectsTest, TwoThatHideOneAnotherAreBothKept) {
   };
   find();
   EXPECT_EQ(number_of(Effect::kSome), 2);
+}
+
+TEST_F(DrawEffectsTest, WhatTheConfigurationKeepsStays) {
+  add({draw("log"), draw("trace", "1234", "getentropy")});
+  set_.set.draws = {{"getrandom", "log", {"orders.py log_number", "orders.py do_GET"}}};
+  keep_ = {"*log_number"};
+  behaves_ = [](const Case&) { return ""; };
+  find();
+  EXPECT_EQ(effects().at("log"), Effect::kKept);
+  EXPECT_EQ(set_.cases[0].draws, std::vector<Draw>{draw("log")});
 }
 
 TEST_F(DrawEffectsTest, ASessionThatEndsChangesNothing) {

@@ -1,12 +1,13 @@
 """drawing.py PORT: a service that draws random numbers, and asks an HTTP neighbour.
 
 GET /orders: a number for its log alone, and one that its answer and a call have. GET /toss: a call to the left or to the right, by chance.
-GET /login: a token.
+GET /login: a token. GET /host: the name of this machine.
 """
 import http.client
 import json
 import os
 import secrets
+import socket
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -46,6 +47,12 @@ def login():
     return {"token": secrets.token_hex(20)}
 
 
+def host():
+    name = socket.gethostname()
+    socket.getaddrinfo(name, None)
+    return {"host": name, "node": os.uname().nodename}
+
+
 class Drawing(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -53,7 +60,7 @@ class Drawing(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):  # noqa: N802
-        body = json.dumps({"/orders": orders, "/toss": toss, "/login": login}[self.path]()).encode()
+        body = json.dumps({"/orders": orders, "/toss": toss, "/login": login, "/host": host}[self.path]()).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
