@@ -297,31 +297,25 @@ void Noise::propose(const Place& place, const std::map<std::string, Seen>& field
   }
 }
 
-// The list that is without an order by now: the innermost one that was not before, as the pattern of its elements. "": there is none, or
-// other elements came as well.
-std::string Noise::list_without_order(const Place& place, const Case& of,
-                                      const std::string& shape) const {
+// The innermost one first.
+std::vector<Noise::ListAround> Noise::lists_around(const Place& place, const Case& of,
+                                                   const std::string& shape) const {
+  std::vector<ListAround> out;
   const auto rules = rules_of(set_);
-  const auto lists = lists_.find(place);
-  if (!rules || lists == lists_.end() || !shape.starts_with(kJson) ||
-      !lists->second.permuted.contains(shape) || lists->second.varied.contains(shape))
-    return "";
+  if (!rules || !shape.starts_with(kJson)) return out;
   const CallInput entry{Kind::kHttp, of.service, of.request, {}};
   const CallInput& input = place.call ? of.calls[*place.call].input : entry;
   const RequestMasks known = rules->unordered.of(place.call ? of.service : "", input);
-  const std::vector<std::string> steps = segments_of(shape.substr(kJson.size() - 1));
-  for (size_t depth = steps.size(); depth-- > 0;) {
-    if (steps[depth] != "*") continue;
-    std::vector<uint64_t> list;
-    std::string out = "/json";
-    for (size_t i = 0; i < depth; ++i) {
-      list.push_back(name_hash(steps[i]));
-      out += "/" + steps[i];
-    }
-    const MaskPlace where = place.call ? MaskPlace::kJson : MaskPlace::kResponse;
-    if (!has_elements_masked(known, where, list)) return out + "/*";
+  const MaskPlace where = place.call ? MaskPlace::kJson : MaskPlace::kResponse;
+  std::vector<uint64_t> list;
+  std::string pointer = "/json";
+  for (const std::string& step : segments_of(shape.substr(kJson.size() - 1))) {
+    if (step == "*") out.push_back({pointer + "/*", has_elements_masked(known, where, list)});
+    list.push_back(name_hash(step));
+    pointer += "/" + step;
   }
-  return "";
+  std::reverse(out.begin(), out.end());
+  return out;
 }
 
 // The elements of a list are one, "/json/items/*/id", where all of them vary, by now, or where they have no order: then the list is a bag
@@ -343,18 +337,24 @@ std::set<std::string> Noise::with_lists(const Place& place, const Case& of,
   };
   std::set<std::string> out;
   for (const auto& [shape, of_shape] : by_shape) {
-    if (const std::string list = list_without_order(place, of, shape); !list.empty()) {
-      unordered->insert(list);
+    const std::vector<ListAround> around = lists_around(place, of, shape);
+    const auto ordered = std::find_if(around.begin(), around.end(),
+                                      [](const ListAround& each) { return !each.is_bag; });
+    const bool has_no_order = lists != lists_.end() && lists->second.permuted.contains(shape);
+    if (has_no_order && !lists->second.varied.contains(shape) && ordered != around.end()) {
+      unordered->insert(ordered->elements);
       continue;
     }
+    const bool is_in_bag = std::any_of(around.begin(), around.end(),
+                                       [](const ListAround& each) { return each.is_bag; });
     size_t size = 0, varying = 0;
     for (const Field& field : all) {
       const bool is_of_shape = shape_of(field.pointer) == shape;
       size += is_of_shape ? 1 : 0;
       varying += is_of_shape && is_varying(field.pointer) ? 1 : 0;
     }
-    const bool has_no_order = lists != lists_.end() && lists->second.permuted.contains(shape);
-    if (shape.starts_with(kJson) && size > 1 && (varying == size || has_no_order)) {
+    const bool is_one = size > 1 && (varying == size || has_no_order);
+    if (shape.starts_with(kJson) && (is_one || is_in_bag)) {
       out.insert(shape);
     } else {
       out.insert(of_shape.begin(), of_shape.end());
@@ -378,7 +378,7 @@ Varying Noise::take() {
       if (has_gone || (!place.call && pointer.starts_with(kHeaders))) continue;
       // It is masked already, and had a type of its own until now.
       if (is_masked_value(seen.recorded) || is_masked_value(seen.values.back())) {
-        any_type.insert(pointer);
+        if (!std::exchange(seen.told_type, true)) any_type.insert(pointer);
         continue;
       }
       if (seen.told || !varies(place, seen)) continue;

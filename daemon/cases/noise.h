@@ -56,7 +56,7 @@ class Noise {
     const Case* of = nullptr;
     std::string recorded;
     std::vector<std::string> values;  // of the replays in which it was not the recorded one
-    bool told = false, told_optional = false;
+    bool told = false, told_optional = false, told_type = false;
   };
   enum class Rule : uint8_t { kMask, kAnyType, kUnordered };
   // Lists that came in another order, and those in which other elements came: by the shape of their elements.
@@ -64,8 +64,13 @@ class Noise {
     std::set<std::string> permuted, varied;
   };
   bool varies(const Place& place, const Seen& seen) const;
-  std::string list_without_order(const Place& place, const Case& of,
-                                 const std::string& shape) const;
+  // A list in which an element of this shape is, as the pattern of its elements.
+  struct ListAround {
+    std::string elements;
+    bool is_bag = false;  // by the rules so far
+  };
+  std::vector<ListAround> lists_around(const Place& place, const Case& of,
+                                       const std::string& shape) const;
   std::set<std::string> with_lists(const Place& place, const Case& of,
                                    const std::set<std::string>& pointers,
                                    std::set<std::string>* unordered) const;

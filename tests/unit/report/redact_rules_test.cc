@@ -100,7 +100,8 @@ TEST(Expression, SaysWhatIsWrong) {
   EXPECT_EQ(wrong("[z-a]"), "1 expected a range such as a-z");
   EXPECT_EQ(wrong("a{3,2}").substr(0, 2), "1 ");
   EXPECT_EQ(wrong("a{5000}").substr(0, 2), "1 ");
-  EXPECT_EQ(wrong("((a{100}){100}){1000}"), "0 the pattern is too large: it repeats too much");
+  EXPECT_EQ(wrong("\\pL{1000}"), "0 the pattern is too large: it repeats too much");
+  EXPECT_NE(wrong("((a{100}){100}){1000}"), "");
   EXPECT_NE(wrong(std::string(5000, '(')), "");
   EXPECT_EQ(wrong(""), "0 the pattern is empty");
   EXPECT_EQ(wrong("a?"), "0 the pattern matches the empty text");

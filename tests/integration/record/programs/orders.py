@@ -1,6 +1,7 @@
 """orders.py PORT: a service that asks a Redis and an HTTP neighbour. BUG names what a change has broken, FEATURE what it does besides.
 
 GET /orders/ITEM: the price from the cache, or from the neighbour, which is then cached; and the tax.
+GET /again/ITEM: the same, by another route.
 GET /both/ITEM: two calls at the same time.
 """
 import http.client
@@ -113,7 +114,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         _, kind, item = self.path.split("/")
-        body = json.dumps({"orders": order, "both": both}[kind](item)).encode()
+        body = json.dumps({"orders": order, "again": order, "both": both}[kind](item)).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
