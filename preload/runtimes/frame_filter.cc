@@ -167,8 +167,8 @@ bool is_generated_java_class(std::string_view name) {
          name == "filibuster.Tls" || name.starts_with("sun.security.ssl.Filibuster") ||
          name == "filibuster.Draws" || name.starts_with("java.util.FilibusterRandom") ||
          name == "java.util.concurrent.FilibusterThreadRandom" ||
-         name == "java.security.FilibusterSecureRandom" ||
-         name.starts_with("java.lang.invoke.") || name.starts_with("java.lang.reflect.");
+         name == "java.security.FilibusterSecureRandom" || name.starts_with("java.lang.invoke.") ||
+         name.starts_with("java.lang.reflect.");
 }
 
 std::string_view stable_java_method(std::string_view name) {
