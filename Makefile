@@ -63,10 +63,10 @@ LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj
 
 # Static what is: each shared library costs every start of the daemon. CLP is loaded when it is needed (daemon/retries/pair_cover.cc). libprotobuf is
 # shared: of the static one only what is called is linked, and descriptor sets may import any of the types that it knows. OpenSSL comes with cpp-httplib anyway.
-DAEMON_LIBS := $(NGHTTP2) -l:libpugixml.a -lprotobuf -lcpp-httplib -lssl -lcrypto -l:libsqlite3.a -l:libdw.a -l:libelf.a -l:liblzma.a -l:libbz2.a -lz -liberty -lpthread
+DAEMON_LIBS := $(NGHTTP2) -l:libpugixml.a -l:libre2.a -lprotobuf -lcpp-httplib -lssl -lcrypto -l:libsqlite3.a -l:libdw.a -l:libelf.a -l:liblzma.a -l:libbz2.a -lz -liberty -lpthread
 # Of the analysis static: `filibuster was-fault-injected` starts often, and loading them takes longer than it.
 ANALYSIS_LIBS := -l:libyaml-cpp.a -l:libprotobuf.a
-CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lcrypto -lz -lpthread
+CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -l:libre2.a -lcpp-httplib -lcrypto -lz -lpthread
 
 # What `run --coverage` brings into services, and what reads their data at the end.
 COVERAGE_DIR   := $(BUILD)/lib/filibuster/coverage
@@ -228,7 +228,7 @@ $(foreach program,$(UNIT_PROGRAMS),$(eval $(call unit_rule,$(program))))
 # What the demonstration runs needs no eBPF. The JDK compiles the helper that the library contains.
 # (The packages of bpf/build.mk, which is included further down, are among the others: no `:=`.)
 DEMO_PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev liblzma-dev libbz2-dev zlib1g-dev libiberty-dev libcli11-dev \
-  nlohmann-json3-dev libsqlite3-dev coinor-libclp-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libssl-dev libpugixml-dev libxxhash-dev \
+  nlohmann-json3-dev libsqlite3-dev coinor-libclp-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libssl-dev libpugixml-dev libre2-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless
 PACKAGES = $(DEMO_PACKAGES) libjacoco-java $(BPF_PACKAGES)
 TEST_PACKAGES := libgtest-dev junit5 dpkg-dev python3-pytest python3-pytest-xdist python3-jsonschema chromium gunicorn nginx-light curl wrk redis-server redis-tools procps \

@@ -70,7 +70,11 @@ int list(const std::string& folder) {
                 << "\n";
     }
   }
-  std::cout << counted_cases(set.cases.size(), "case") << " of '" << set.set.service << "'";
+  if (set.cases.empty()) {
+    std::cout << "there is no case of '" << set.set.service << "' in " << folder;
+  } else {
+    std::cout << counted_cases(set.cases.size(), "case") << " of '" << set.set.service << "'";
+  }
   if (const size_t partial = partial_cases(folder); partial > 0)
     std::cout << ", and " << partial << " that were not recorded whole (" << folder << "/partial)";
   std::cout << "\n";

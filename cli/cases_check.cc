@@ -152,6 +152,10 @@ int check_cases(const std::string& folder, const std::string& against) {
     std::cout << "Replace what is a secret, and seal the file anew: filibuster cases accept FILE\n";
     return kFailuresFound;
   }
+  if (set.cases.empty() && partial.empty()) {
+    std::cout << "there is no case in " << folder << "\n";
+    return kNothingFound;
+  }
   std::cout
       << set.cases.size() + partial.size()
       << (set.cases.size() + partial.size() == 1 ? " case" : " cases")

@@ -23,14 +23,30 @@ struct MaskedCase {
   Hash128 request;  // that alone
 };
 
-std::vector<MaskedCase> masked_cases(const replay::LoadedSet& set) {
+// What varies is masked in one of the sets, or in both.
+cases::Rules rules_of_both(const replay::LoadedSet& before, const replay::LoadedSet& now) {
+  const auto append = [](auto* to, const auto& from) {
+    to->insert(to->end(), from.begin(), from.end());
+  };
+  cases::CaseSet both = now.set;
+  append(&both.masks, before.set.masks);
+  append(&both.any_type, before.set.any_type);
+  append(&both.unordered, before.set.unordered);
+  append(&both.varying_headers, before.set.varying_headers);
+  append(&both.optional_headers, before.set.optional_headers);
+  auto rules = cases::rules_of(both);
+  // More than a set can have: then those of the newer one.
+  return rules ? std::move(rules).value() : now.rules;
+}
+
+std::vector<MaskedCase> masked_cases(const replay::LoadedSet& set, const cases::Rules& rules) {
   const auto secrets = SecretRules::compile(set.set.redact);
   std::vector<MaskedCase> out;
   for (const Case& each : set.cases) {
     MaskedCase row{&each, each, {}, {}};
     record::Redactor::masking(secrets).redact(&row.value);
-    row.asked = cases::hash_of_case(row.value, set.rules);
-    row.request = cases::hash_of(cases::entry_fields(row.value.request, set.rules));
+    row.asked = cases::hash_of_case(row.value, rules);
+    row.request = cases::hash_of(cases::entry_fields(row.value.request, rules));
     out.push_back(std::move(row));
   }
   return out;
@@ -90,7 +106,7 @@ class CaseComparison {
       out_.push_back(name(i, now_.calls[i]) + " is new");
     add("the answer", cases::answer_fields(before_.answer, before_.request, rules_),
         cases::answer_fields(now_.answer, now_.request, rules_));
-    if (out_.empty() && !(without_times(before_) == without_times(now_)))
+    if (out_.empty() && !(uncompared(before_) == uncompared(now_)))
       out_.push_back("headers that are not compared, places in the program, or pauses of bodies");
     return std::move(out_);
   }
@@ -100,10 +116,25 @@ class CaseComparison {
     return "call " + std::to_string(place) + ", " + cases::call_text(call.input) + ",";
   }
 
-  static Case without_times(Case of) {
+  // What is in no field: what is masked is not in it.
+  Case uncompared(Case of) const {
     of.base_us = 0;
     of.seen = 1;
+    of.start.clear();  // names of cases, which are others where what varies is another one
+    of.request.target = of.request.body = "";
+    without_fields(&of.answer);
+    for (Call& call : of.calls) {
+      call.input.http.target = call.input.http.body = "";
+      call.input.command = {};
+      if (call.reply) call.reply = nlohmann::json();
+      without_fields(&call.answer);
+    }
     return of;
+  }
+  static void without_fields(cases::Answer* answer) {
+    answer->status = 0;
+    answer->body = "";
+    answer->headers = answer->trailers = {};
   }
 
   void call(size_t place) {
@@ -139,14 +170,15 @@ int diff_cases(const std::string& before, const std::string& now) {
   const replay::LoadedSet old_set = replay::load_cases(before, &errors);
   const replay::LoadedSet new_set = replay::load_cases(now, &errors);
   if (!errors.empty()) return complain_of_files(errors);
-  const std::vector<MaskedCase> old_cases = masked_cases(old_set),
-                                new_cases = masked_cases(new_set);
+  const cases::Rules rules = rules_of_both(old_set, new_set);
+  const std::vector<MaskedCase> old_cases = masked_cases(old_set, rules),
+                                new_cases = masked_cases(new_set, rules);
   const std::vector<CasePair> pairs = pairs_of(old_cases, new_cases);
   size_t different = 0;
   for (const auto& [old_case, new_case] : pairs) {
     std::vector<std::string> lines;
     if (old_case != nullptr && new_case != nullptr) {
-      lines = CaseComparison(old_case->value, new_case->value, new_set.rules).lines();
+      lines = CaseComparison(old_case->value, new_case->value, rules).lines();
       if (lines.empty()) continue;
     }
     ++different;

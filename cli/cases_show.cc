@@ -89,6 +89,10 @@ int complain_of_files(const std::vector<ConfigError>& errors) {
 }
 
 int show_case(const std::string& file, bool whole) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(file, failed))
+    return complain(kUsage, file + " is a folder: `filibuster cases list " + file +
+                                "` names the files of its cases");
   const cases::ReadCase read = cases::load_case(file);
   if (!read.errors.empty()) return complain_of_files(read.errors);
   const Case& of = read.value;

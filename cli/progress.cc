@@ -88,6 +88,7 @@ ProgressEvent parse_event(const Json& event) {
   out.short_name = text_in_event(event, "short_name");
   out.left_out = text_in_event(event, "left_out");
   out.recording = text_in_event(event, "recording");
+  out.at = text_in_event(event, "at");
   out.number = count_of(event, "number");
   out.first = count_of(event, "first");
   out.replaying = count_of(event, "replaying");
@@ -198,12 +199,14 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
   if (options_.quiet && event.type != "warning" && event.type != "error" && event.type != "done")
     return {};
   if (event.type == "session") {
-    if (event.replaying > 0)
+    replays_ = event.replaying > 0;
+    if (replays_)
       return lasting("replaying " + std::to_string(event.replaying) +
                      (event.replaying == 1 ? " case of '" : " cases of '") + event.recording +
                      "' alone, to see which are kept");
     if (!event.recording.empty())
       return lasting("recording '" + event.recording + "'" +
+                     (event.at.empty() ? "" : " at " + event.at) +
                      (event.watching ? " until Ctrl-C" : ", while '" + event.test + "' runs"));
     if (event.watching) return lasting("watching until Ctrl-C");
     return lasting((event.resumed ? "continuing '" : "exploring '") + event.test + "'");
@@ -212,8 +215,10 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
     const std::string line = "service " + event.name + " " + event.state +
                              (event.pid > 0 ? " (pid " + std::to_string(event.pid) + ")" : "") +
                              (event.detail.empty() ? "" : ": " + event.detail);
-    // This line is only of interest until the next event.
-    if (event.state == "starting") {
+    // This line is only of interest until the next event. Replays start a service again and again.
+    const bool is_restarted = replays_ && (event.state == "ready" ||
+                                           (event.state == "exited" && event.detail == "stopped"));
+    if (event.state == "starting" || is_restarted) {
       if (!options_.terminal) return {};
       Output out{transient(line), ""};
       momentary_ = true;

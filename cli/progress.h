@@ -16,7 +16,7 @@ namespace filibuster::cli {
 // An event of docs/api.md. Members that it does not have keep their defaults.
 struct ProgressEvent {
   std::string type, test, name, state, detail, text, headline, verdict, summary, report,
-      counterexample, short_name, left_out, recording;
+      counterexample, short_name, left_out, recording, at;
   std::vector<std::string> faults;
   uint64_t number = 0, first = 0, executed = 0, replaying = 0, scheduled = 0, open = 0, places = 0,
            places_tried = 0, planned = 0, rpcs = 0, findings = 0, items = 0, tried = 0;
@@ -62,6 +62,7 @@ class ProgressView {
   ViewOptions options_;
   std::string line_;        // the updating line that is on the terminal now
   bool momentary_ = false;  // line_ is news that the next event makes stale
+  bool replays_ = false;    // cases, on one process after the other
   uint64_t findings_ = 0;
   std::string plain_test_;  // the test, time and progress of the last plain line about an execution
   Time plain_time_{};

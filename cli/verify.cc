@@ -47,6 +47,12 @@ Work declare_verify(CLI::App& app) {
     const std::filesystem::path folder = std::filesystem::absolute(options->cases);
     std::string path = folder.lexically_normal().string();
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    std::error_code failed;
+    const bool is_folder = std::filesystem::is_directory(path, failed);
+    if (is_folder && std::filesystem::is_empty(path, failed) && !failed)
+      return complain(kEnvironment, "the folder " + path +
+                                        " is empty: there is no case to replay. `filibuster "
+                                        "record` makes some");
     request.value()["verify"] = {{"cases", path},
                                  {"only", options->only},
                                  {"update", options->update},

@@ -70,7 +70,7 @@ describe() {  # PACKAGE WHERE
   echo "The sources of each version are kept at https://snapshot.debian.org. The licences are beside this file."
   echo
   for library in "${libraries[@]}"; do describe "$(owner "$library")" "lib/filibuster/packed/$(basename "$library")"; done
-  static=(libnghttp2-dev node-llhttp libpugixml-dev libsqlite3-dev libdw-dev libelf-dev liblzma-dev libbz2-dev zlib1g-dev libiberty-dev
+  static=(libnghttp2-dev node-llhttp libpugixml-dev libre2-dev libsqlite3-dev libdw-dev libelf-dev liblzma-dev libbz2-dev zlib1g-dev libiberty-dev
     libyaml-cpp-dev libprotobuf-dev nlohmann-json3-dev libcli11-dev libcpp-httplib-dev libc6-dev
     "$(owner "$(g++ -print-file-name=libstdc++.a)")" "$(owner "$(g++ -print-file-name=libgcc.a)")")
   [ ! -e "$helpers/filibuster-bpf" ] || static+=(libbpf-dev libcapstone-dev)

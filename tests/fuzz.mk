@@ -22,7 +22,7 @@ $(BUILD)/fuzz/obj/llhttp/%.o: $(LLHTTP)/%.c
 	@mkdir -p $(@D)
 	$(CCACHE) clang-14 $(FUZZ_FLAGS) $(IN_ANY_FOLDER) -fsanitize=fuzzer-no-link $(FUZZ_INCLUDE) -c $< -o $@
 $(BUILD)/fuzz/%_fuzz: $(BUILD)/fuzz/obj/tests/fuzz/%_fuzz.o $(FUZZ_OBJ)
-	clang++-14 $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(FUZZ_LIBS) $(NGHTTP2) -l:libpugixml.a -lcrypto -lz
+	clang++-14 $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(FUZZ_LIBS) $(NGHTTP2) -l:libpugixml.a -l:libre2.a -lcrypto -lz
 $(BUILD)/fuzz/analysis_fuzz: $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(ANALYSIS_SRC))
 $(BUILD)/fuzz/analysis_fuzz: FUZZ_LIBS := $(ANALYSIS_LIBS)
 $(BUILD)/fuzz/init_fuzz: $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(filter cli/init/%,$(CLI_SRC)))

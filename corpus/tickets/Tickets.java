@@ -123,7 +123,7 @@ public final class Tickets {
             open, day.getDisplayName(TextStyle.FULL, Locale.ENGLISH), desk == null ? "null" : '"' + desk + '"'));
   }
 
-  /** As many calls as draws were lucky: nothing that a replay can know. */
+  /** As many calls as draws were lucky. */
   private Answer lucky() throws IOException {
     List<String> calls = new ArrayList<>();
     for (int draw = 0; draw < DRAWS; ++draw) {

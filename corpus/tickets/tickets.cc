@@ -228,7 +228,7 @@ class Service {
     return {200, {{"open", is_open}, {"day", day}, {"desk", desk ? json(*desk) : json()}}};
   }
 
-  // As many calls as draws were lucky: nothing that a replay can know.
+  // As many calls as draws were lucky.
   Answer lucky() {
     std::random_device random;
     json calls = json::array();

@@ -99,7 +99,7 @@ def opening():
 
 
 def lucky():
-    """As many calls as draws were lucky: nothing that a replay can know."""
+    """As many calls as draws were lucky."""
     return 200, {"calls": [cache.incr("lucky") for _ in range(DRAWS) if random.random() < 0.5]}
 
 

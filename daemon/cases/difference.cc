@@ -42,6 +42,20 @@ class Comparison {
     }
   }
 
+  // The only extra call to a service by a method, where a recorded one of these did not come at its place: the same call by another path.
+  void moved_calls() {
+    for (Placed& extra : found_) {
+      const Difference& of = extra.difference;
+      if (of.kind != DifferenceKind::kExtra || number_of_extras_like(*of.arrival) != 1) continue;
+      const size_t number = *of.arrival;
+      const Matcher::Arrival& arrival = matcher_.arrivals()[number];
+      const std::optional<size_t> place = left_at(arrival);
+      if (!place) continue;
+      extra.difference = input_difference(arrival, number, *place);
+      extra.difference.is_moved = true;
+    }
+  }
+
   void left_calls() {
     for (size_t i = 0; i < matcher_.pool().size(); ++i) {
       if (matcher_.pool().is_taken(i) || is_paired(i)) continue;
@@ -104,7 +118,38 @@ class Comparison {
     return first;
   }
 
+  static bool same_method(const CallInput& a, const CallInput& b) {
+    return a.kind == Kind::kHttp && b.kind == Kind::kHttp && a.to == b.to &&
+           a.http.method == b.http.method;
+  }
+
+  size_t number_of_extras_like(size_t arrival) const {
+    const std::vector<Matcher::Arrival>& all = matcher_.arrivals();
+    return static_cast<size_t>(std::count_if(found_.begin(), found_.end(), [&](const Placed& each) {
+      return each.difference.kind == DifferenceKind::kExtra &&
+             same_method(all[*each.difference.arrival].call.input, all[arrival].call.input);
+    }));
+  }
+
+  // The recorded call that was due when this one came, if it did not come, or the only one that did not.
+  std::optional<size_t> left_at(const Matcher::Arrival& arrival) const {
+    std::optional<size_t> only, due;
+    size_t left = 0;
+    for (size_t i = 0; i < matcher_.pool().size(); ++i) {
+      if (matcher_.pool().is_taken(i) || is_paired(i)) continue;
+      ++left;
+      if (!same_method(case_.calls[i].input, arrival.call.input)) continue;
+      only = i;
+      if (i == arrival.taken_before) due = i;
+    }
+    return due ? due : left == 1 ? only : std::nullopt;
+  }
+
   void input(const Matcher::Arrival& arrival, size_t number, size_t place) {
+    found_.push_back({arrival.taken_before, input_difference(arrival, number, place)});
+  }
+
+  Difference input_difference(const Matcher::Arrival& arrival, size_t number, size_t place) {
     paired_.push_back(place);
     Difference out = of_call(DifferenceKind::kInput, place);
     out.arrival = number;
@@ -112,7 +157,7 @@ class Comparison {
     out.text =
         "call " + std::to_string(place) + ", " + call_text(case_.calls[place].input) +
         ", brings something else: " + (out.fields.empty() ? arrival.problem : to_text(out.fields));
-    found_.push_back({arrival.taken_before, std::move(out)});
+    return out;
   }
 
   void extra(const Matcher::Arrival& arrival, size_t number) {
@@ -187,6 +232,7 @@ Verdict judge(const Case& of, const Matcher& matcher, const EntryEnd& end, const
                     [](const Matcher::Arrival& each) { return !each.of_process; }));
   Comparison comparison(of, matcher);
   comparison.misses();
+  comparison.moved_calls();
   comparison.left_calls();
   comparison.order();
   if (end.not_sent.empty()) comparison.answer(end.answer, rules);

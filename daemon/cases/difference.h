@@ -32,6 +32,7 @@ struct Difference {
   std::vector<FieldDifference> fields;  // kInput, kAnswer
   std::string text;                     // one line
   int line = 0;                         // in the file of the case; 0: not of a call
+  bool is_moved = false;                // kInput: it is a call of another route now
 };
 
 enum class Judged : uint8_t { kPassed, kDiffers, kNoConclusion };

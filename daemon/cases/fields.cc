@@ -37,10 +37,31 @@ void put_step(std::string* pointer, std::string_view name) {
   }
 }
 
+// What is masked of one request or answer.
+struct FieldMasks {
+  RequestMasks masked, any_type, unordered;
+};
+
+FieldMasks masks_of(const Rules& rules, const std::string& caller, const CallInput& input) {
+  return {rules.masks.of(caller, input), rules.any_type.of(caller, input),
+          rules.unordered.of(caller, input)};
+}
+
+constexpr std::string_view kTypes[] = {"a text",   "a number", "true or false",
+                                       "no value", "a list",   "an object"};
+
+std::string_view type_of(const wire::JsonNode& node) {
+  if (node.kind != wire::JsonNode::Kind::kScalar)
+    return node.kind == wire::JsonNode::Kind::kObject ? "an object" : "a list";
+  const char first = node.token.empty() ? 'n' : node.token.front();
+  if (first == '"') return "a text";
+  return first == 'n' ? "no value" : first == 't' || first == 'f' ? "true or false" : "a number";
+}
+
 // Makes the fields of one request or answer.
 class FieldWriter {
  public:
-  FieldWriter(const RequestMasks* masks, MaskPlace json, MaskPlace form)
+  FieldWriter(const FieldMasks* masks, MaskPlace json, MaskPlace form)
       : masks_(masks), json_(json), form_(form) {}
 
   void put(std::string pointer, std::string value) {
@@ -68,7 +89,7 @@ class FieldWriter {
       if (const size_t number = met[name]++; number != 0)
         put_step(&pointer, std::to_string(number));
       const uint64_t hash = name_hash(name);
-      const bool hidden = is_masked(*masks_, mask, std::span(&hash, 1));
+      const bool hidden = is_masked(masks_->masked, mask, std::span(&hash, 1));
       put(std::move(pointer), hidden ? std::string(kMaskedField)
                               : equals == std::string_view::npos
                                   ? "\"\""
@@ -96,8 +117,7 @@ class FieldWriter {
   }
 
   void headers(const Headers& headers, const std::string& place,
-               const std::vector<std::string>* only,
-               const std::vector<std::string>* but = nullptr) {
+               const std::vector<std::string>* only, const Rules* rules = nullptr) {
     const auto names = [](const std::vector<std::string>* list, const std::string& name) {
       return std::find(list->begin(), list->end(), name) != list->end();
     };
@@ -106,12 +126,13 @@ class FieldWriter {
       std::string lower = name;
       std::transform(lower.begin(), lower.end(), lower.begin(), to_lower);
       if (only != nullptr && !names(only, lower)) continue;
-      if (but != nullptr && names(but, lower)) continue;
+      if (rules != nullptr && names(&rules->optional_headers, lower)) continue;
+      const bool hidden = rules != nullptr && names(&rules->varying_headers, lower);
       std::string pointer = place;
       put_step(&pointer, lower);
       if (const size_t number = met[lower]++; number != 0)
         put_step(&pointer, std::to_string(number));
-      put(std::move(pointer), value_token(value));
+      put(std::move(pointer), hidden ? std::string(kMaskedField) : value_token(value));
     }
   }
 
@@ -138,16 +159,20 @@ class FieldWriter {
   bool is_masked_word() const {
     std::vector<uint64_t> whole = {name_hash("call")};
     whole.insert(whole.end(), names_.begin(), names_.end());
-    return is_masked(*masks_, MaskPlace::kJson, names_) ||
-           is_masked(*masks_, MaskPlace::kJson, whole);
+    return is_masked(masks_->masked, MaskPlace::kJson, names_) ||
+           is_masked(masks_->masked, MaskPlace::kJson, whole);
   }
 
   void node_fields(const wire::JsonNode& node, std::string* pointer) {
-    if (!names_.empty() && is_masked(*masks_, json_, names_))
-      return put(*pointer, std::string(kMaskedField));
+    if (!names_.empty() && is_masked(masks_->masked, json_, names_)) {
+      const bool any = is_masked(masks_->any_type, json_, names_);
+      return put(*pointer, std::string(any ? kMaskedField : type_of(node)));
+    }
     const bool object = node.kind == wire::JsonNode::Kind::kObject;
     if (node.kind == wire::JsonNode::Kind::kScalar) return put(*pointer, canonical(node.token));
     if (node.children.empty()) return put(*pointer, object ? "{}" : "[]");
+    if (!object && has_elements_masked(masks_->unordered, json_, names_))
+      return bag_fields(node, *pointer);
     const size_t size = pointer->size();
     for (size_t i = 0; i < node.children.size(); ++i) {
       const wire::JsonNode& child = node.children[i];
@@ -157,6 +182,27 @@ class FieldWriter {
       node_fields(child, pointer);
       names_.pop_back();
       pointer->resize(size);
+    }
+  }
+
+  // The elements of a list, in the order of what is in them.
+  void bag_fields(const wire::JsonNode& node, const std::string& pointer) {
+    std::vector<std::pair<std::string, Fields>> elements;  // by all that is in them
+    for (size_t i = 0; i < node.children.size(); ++i) {
+      Fields before = std::exchange(out_, {});
+      std::string inside;
+      names_.push_back(name_hash(std::to_string(i)));
+      node_fields(node.children[i], &inside);
+      names_.pop_back();
+      std::string text;
+      for (const Field& each : out_) text += each.pointer + " " + each.value + "\n";
+      elements.emplace_back(std::move(text), std::exchange(out_, std::move(before)));
+    }
+    std::sort(elements.begin(), elements.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t i = 0; i < elements.size(); ++i) {
+      for (Field& each : elements[i].second)
+        put(pointer + "/" + std::to_string(i) + each.pointer, std::move(each.value));
     }
   }
 
@@ -172,7 +218,7 @@ class FieldWriter {
     });
   }
 
-  const RequestMasks* masks_;
+  const FieldMasks* masks_;
   MaskPlace json_, form_;
   std::vector<uint64_t> names_;
   Fields out_;
@@ -195,7 +241,7 @@ std::string_view query_of(std::string_view target) {
   return mark == std::string_view::npos ? "" : target.substr(mark + 1);
 }
 
-Fields http_fields(const Request& request, const RequestMasks& masks,
+Fields http_fields(const Request& request, const FieldMasks& masks,
                    const std::vector<std::string>& match_headers) {
   FieldWriter out(&masks, MaskPlace::kJson, MaskPlace::kForm);
   out.put("/method", value_token(request.method));
@@ -203,7 +249,7 @@ Fields http_fields(const Request& request, const RequestMasks& masks,
   // CONNECT has no path, and its target is all that it has.
   out.put("/target",
           value_token(request.method == "CONNECT" ? request.target
-                                                  : masked_path(path, masks.path_segments)));
+                                                  : masked_path(path, masks.masked.path_segments)));
   out.pairs(query_of(request.target), "/query", MaskPlace::kQuery);
   out.headers(request.headers, "/headers", &match_headers);
   out.body(request.body, request.headers);
@@ -221,13 +267,19 @@ CallInput entry_input(const Request& request, const Rules& rules) {
 }  // namespace
 
 Result<Rules> rules_of(const CaseSet& set) {
-  auto masks = Masks::compile(set.masks);
-  if (!masks) return masks.error();
-  return Rules{set.service, set.match_headers, std::move(masks).value(), set.varying_headers};
+  Rules out{set.service, set.match_headers, {}, set.varying_headers, set.optional_headers};
+  for (const auto& [masks, from] : {std::pair(&out.masks, &set.masks),
+                                    {&out.any_type, &set.any_type},
+                                    {&out.unordered, &set.unordered}}) {
+    auto compiled = Masks::compile(*from);
+    if (!compiled) return compiled.error();
+    *masks = std::move(compiled).value();
+  }
+  return out;
 }
 
 Fields input_fields(const CallInput& input, const Rules& rules) {
-  const RequestMasks masks = rules.masks.of(rules.service, input);
+  const FieldMasks masks = masks_of(rules, rules.service, input);
   if (input.kind == Kind::kHttp) return http_fields(input.http, masks, rules.match_headers);
   FieldWriter out(&masks, MaskPlace::kJson, MaskPlace::kForm);
   nlohmann::json command = input.command;
@@ -237,22 +289,27 @@ Fields input_fields(const CallInput& input, const Rules& rules) {
 }
 
 Fields entry_fields(const Request& request, const Rules& rules) {
-  const RequestMasks masks = rules.masks.of("", entry_input(request, rules));
+  const FieldMasks masks = masks_of(rules, "", entry_input(request, rules));
   return http_fields(request, masks, rules.match_headers);
 }
 
 Fields answer_fields(const Answer& answer, const Request& request, const Rules& rules) {
-  const RequestMasks masks = rules.masks.of("", entry_input(request, rules));
+  const FieldMasks masks = masks_of(rules, "", entry_input(request, rules));
   FieldWriter out(&masks, MaskPlace::kResponse, MaskPlace::kResponse);
   if (answer.status != 0) out.put("/status", std::to_string(answer.status));
   if (answer.silence) out.put("/silence", "true");
   if (answer.ends != Ends::kNone)
     out.put("/ends", answer.ends == Ends::kReset ? "\"reset\"" : "\"closed\"");
   if (answer.stream_error) out.put("/stream_error", std::to_string(*answer.stream_error));
-  out.headers(answer.headers, "/headers", nullptr, &rules.varying_headers);
+  out.headers(answer.headers, "/headers", nullptr, &rules);
   out.body(answer.body, answer.headers);
   out.headers(answer.trailers, "/trailers", nullptr);
   return out.take();
+}
+
+bool is_masked_value(std::string_view value) {
+  return value == kMaskedField ||
+         std::find(std::begin(kTypes), std::end(kTypes), value) != std::end(kTypes);
 }
 
 Hash128 hash_of(Fields fields) {

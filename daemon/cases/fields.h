@@ -4,10 +4,12 @@
 //
 // The order of members of an object, and of the parameters of a query or form, is no part of it,
 // nor is how a text is escaped. Numbers are compared as they are written. What is masked is one
-// field with the value '*', whatever is in it.
+// field, whatever is in it: its value is its type ("a number"), or '*' where it may have any.
+// Elements of a list without an order are numbered by what is in them.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/hash.h"
@@ -28,7 +30,8 @@ struct Rules {
   std::string service;                     // whose cases these are
   std::vector<std::string> match_headers;  // in lower case
   Masks masks;
-  std::vector<std::string> varying_headers = {};  // in lower case
+  std::vector<std::string> varying_headers = {}, optional_headers = {};  // in lower case
+  Masks any_type = {}, unordered = {};
 };
 Result<Rules> rules_of(const CaseSet& set);
 
@@ -38,6 +41,9 @@ Fields input_fields(const CallInput& input, const Rules& rules);
 Fields entry_fields(const Request& request, const Rules& rules);
 // Of the service's answer to `request`.
 Fields answer_fields(const Answer& answer, const Request& request, const Rules& rules);
+
+// Is this the value of a masked field?
+bool is_masked_value(std::string_view value);
 
 // Whatever order they have.
 Hash128 hash_of(Fields fields);

@@ -67,4 +67,21 @@ bool is_masked(const RequestMasks& masks, MaskPlace place, std::span<const uint6
   return false;
 }
 
+bool has_elements_masked(const RequestMasks& masks, MaskPlace place,
+                         std::span<const uint64_t> names) {
+  std::vector<uint64_t> element(names.begin(), names.end());
+  element.push_back(name_hash("0"));
+  for (uint32_t i = 0; i < masks.count; ++i) {
+    const MaskField& field = masks.fields[i];
+    if (field.place != place || field.depth != element.size() ||
+        field.names[field.depth - 1] != kAnyName)
+      continue;
+    RequestMasks one;
+    one.count = 1;
+    one.fields[0] = field;
+    if (is_masked(one, place, element)) return true;
+  }
+  return false;
+}
+
 }  // namespace filibuster::cases

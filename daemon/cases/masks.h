@@ -30,6 +30,10 @@ class Masks {
 // (name_hash), outermost first.
 bool is_masked(const RequestMasks& masks, MaskPlace place, std::span<const uint64_t> names);
 
+// Are the elements of the list at this path masked as such, by a rule that ends with '*'?
+bool has_elements_masked(const RequestMasks& masks, MaskPlace place,
+                         std::span<const uint64_t> names);
+
 // The name of a command, in capital letters, and its first key as the pattern of its kind
 // ("user:*"); "": it has none.
 std::string command_name(const nlohmann::json& command);

@@ -84,11 +84,13 @@ std::optional<Nearest> CallPool::nearest(const Keys& keys, const Fields& fields,
 
 Matcher::Matcher(const Rules* rules, const ProcessRecord* process)
     : rules_(rules),
-      process_(process),
-      process_pool_(process == nullptr ? &no_calls() : &process->calls, *rules, true) {}
+      process_(std::make_shared<Process>(
+          Process{process,
+                  CallPool(process == nullptr ? &no_calls() : &process->calls, *rules, true),
+                  {}})) {}
 
 void Matcher::begin(const Case* running) {
-  running_ = running;
+  has_case_ = is_open_ = true;
   pool_ = CallPool(&running->calls, *rules_, false);
   answered_.assign(running->calls.size(), false);
   arrivals_.clear();
@@ -98,11 +100,12 @@ void Matcher::begin(const Case* running) {
 Decision Matcher::arrive(const LiveCall& call) {
   Arrival arrival{call, {}, input_fields(call.input, *rules_), {}, false, pool_.taken(), ""};
   arrival.keys = keys_of(call.input, arrival.fields);
-  arrival.of_process = call.cause == Cause::kProcess || running_ == nullptr;
+  arrival.of_process =
+      call.cause == Cause::kProcess || !has_case_ || (!is_open_ && call.cause != Cause::kCase);
   Decision out;
   out.arrival = arrivals_.size();
   out.of_process = arrival.of_process;
-  CallPool& pool = arrival.of_process ? process_pool_ : pool_;
+  CallPool& pool = arrival.of_process ? process_->pool : pool_;
   std::optional<size_t> place;
   if (call.cause != Cause::kUnseen)
     place = pool.take(arrival.keys, call.site, !arrival.of_process && call.cause == Cause::kNone);
@@ -112,7 +115,7 @@ Decision Matcher::arrive(const LiveCall& call) {
   } else {
     arrival.problem = out.problem =
         miss_text(call, pool.nearest(arrival.keys, arrival.fields, pool.taken()));
-    if (arrival.of_process) process_misses_.push_back(out.problem);
+    if (arrival.of_process) process_->misses.push_back(out.problem);
   }
   if (place && !arrival.of_process) {
     arrival.place = place;
@@ -130,9 +133,9 @@ void Matcher::answered(size_t arrival) {
 }
 
 const Opening* Matcher::opening(const std::string& to, const nlohmann::json& command) const {
-  if (process_ == nullptr) return nullptr;
-  const auto all = process_->openings.find(to);
-  if (all == process_->openings.end()) return nullptr;
+  if (process_->record == nullptr) return nullptr;
+  const auto all = process_->record->openings.find(to);
+  if (all == process_->record->openings.end()) return nullptr;
   for (const Opening& each : all->second) {
     nlohmann::json recorded = each.command, asked = command;
     // Names of commands have no case.
@@ -147,7 +150,7 @@ std::string Matcher::miss_text(const LiveCall& call, const std::optional<Nearest
   const std::string what = call_text(call.input);
   if (call.cause == Cause::kUnseen) return "it is not known which call " + what + " is";
   if (!nearest) return "no recorded call answers " + what + ": there is none";
-  const CallPool& pool = nearest->of_process ? process_pool_ : pool_;
+  const CallPool& pool = nearest->of_process ? process_->pool : pool_;
   const std::string place = (nearest->of_process ? "call " : "call ") +
                             std::to_string(nearest->place) +
                             (nearest->of_process ? " of the process" : "");

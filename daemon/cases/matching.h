@@ -8,13 +8,16 @@
 //   Decision decision = matcher.arrive(call);
 //   ... send decision.answer as recorded, or an error with decision.problem, and then:
 //   matcher.answered(decision.arrival);
-//   matcher.end();
+//   matcher.end();                           // calls of the case may come behind it, too
+//
+// A copy is a matcher for another case in the life of the same process, whose calls are of both.
 //
 // One thread at a time. What is given outlives the matcher; a case outlives the next begin().
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -110,7 +113,8 @@ class Matcher {
   Matcher(const Rules* rules, const ProcessRecord* process);
 
   void begin(const Case* running);
-  void end() { running_ = nullptr; }
+  // Its request is over. What comes without a known cause from now on is of the process.
+  void end() { is_open_ = false; }
   Decision arrive(const LiveCall& call);
   // Its answer was sent, or it is left without one, as it was recorded.
   void answered(size_t arrival);
@@ -124,20 +128,24 @@ class Matcher {
   // Edges a -> b of `after`: b came before a was answered.
   const std::vector<std::pair<size_t, size_t>>& broken() const { return broken_; }
   // Calls of the process that had no answer, in the whole life of this matcher.
-  const std::vector<std::string>& process_misses() const { return process_misses_; }
+  const std::vector<std::string>& process_misses() const { return process_->misses; }
 
  private:
   std::string miss_text(const LiveCall& call, const std::optional<Nearest>& nearest) const;
 
+  struct Process {
+    const ProcessRecord* record;
+    CallPool pool;
+    std::vector<std::string> misses;
+  };
+
   const Rules* rules_;
-  const ProcessRecord* process_;
-  CallPool process_pool_;
-  const Case* running_ = nullptr;
+  std::shared_ptr<Process> process_;
+  bool has_case_ = false, is_open_ = false;  // its request is under way
   CallPool pool_;
   std::vector<bool> answered_;  // by place
   std::vector<Arrival> arrivals_;
   std::vector<std::pair<size_t, size_t>> broken_;
-  std::vector<std::string> process_misses_;
 };
 
 }  // namespace filibuster::cases

@@ -175,7 +175,10 @@ struct CaseSet {
   std::vector<RedactRule> redact;                  // and by which rules of the configuration
   std::vector<std::string> match_headers;  // in lower case: of requests of calls, what takes part
   std::vector<NondeterminismRule> masks;
-  std::vector<std::string> varying_headers;  // in lower case: of answers, what takes no part
+  std::vector<NondeterminismRule> any_type;   // of what is masked, what has no type of its own
+  std::vector<NondeterminismRule> unordered;  // elements of lists ("/tags/*") that have no order
+  // In lower case: of answers, what may have any value, and what of that may be missing.
+  std::vector<std::string> varying_headers, optional_headers;
   std::vector<Point> points;
   std::vector<DrawPoint> draws;
   std::optional<TimeEvidence> time;                       // nullopt: not known

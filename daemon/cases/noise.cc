@@ -98,19 +98,34 @@ bool is_one_of(const std::string& pointer, const std::string& all) {
   return true;
 }
 
-// The lists of which the differing elements are the same ones at other places.
-std::set<std::string> permuted_in(const std::vector<FieldDifference>& fields) {
+// Tells the lists of which the differing elements are the same ones at other places from the others.
+void sort_lists(const std::vector<FieldDifference>& fields, std::set<std::string>* permuted,
+                std::set<std::string>* varied) {
   std::map<std::string, std::pair<std::multiset<std::string>, std::multiset<std::string>>> by_shape;
   for (const FieldDifference& each : fields) {
     auto& [recorded, now] = by_shape[shape_of(each.pointer)];
     recorded.insert(each.recorded);
     now.insert(each.now);
   }
-  std::set<std::string> out;
   for (const auto& [shape, values] : by_shape) {
-    if (values.first.size() > 1 && values.first == values.second) out.insert(shape);
+    const bool is_permuted = values.first.size() > 1 && values.first == values.second;
+    (is_permuted ? permuted : varied)->insert(shape);
   }
-  return out;
+}
+
+// How the type of a token is told. Two values of one type have the same, whatever they are.
+char type_of_token(std::string_view token) {
+  if (token == "{}") return 'o';
+  if (token == "[]") return 'l';
+  const char first = token.front();
+  return first == '"' || first == 'n' || first == 't' ? first : first == 'f' ? 't' : '0';
+}
+
+void put_names(const std::vector<std::string>& names, std::vector<std::string>* all) {
+  for (const std::string& name : names) {
+    if (std::find(all->begin(), all->end(), name) == all->end()) all->push_back(name);
+  }
+  std::sort(all->begin(), all->end());
 }
 
 // Rules that say the same of the same requests are one.
@@ -145,15 +160,14 @@ void put(const NondeterminismRule& rule, std::vector<NondeterminismRule>* out) {
 }  // namespace
 
 Result<void> add(const Varying& varying, CaseSet* set) {
-  std::vector<NondeterminismRule> masks = set->masks;
-  for (const NondeterminismRule& rule : varying.masks) put(rule, &masks);
-  if (auto compiled = Masks::compile(masks); !compiled) return compiled.error();
-  set->masks = std::move(masks);
-  for (const std::string& name : varying.headers) {
-    std::vector<std::string>& all = set->varying_headers;
-    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
-  }
-  std::sort(set->varying_headers.begin(), set->varying_headers.end());
+  CaseSet next = *set;
+  for (const NondeterminismRule& rule : varying.masks) put(rule, &next.masks);
+  for (const NondeterminismRule& rule : varying.any_type) put(rule, &next.any_type);
+  for (const NondeterminismRule& rule : varying.unordered) put(rule, &next.unordered);
+  if (auto rules = rules_of(next); !rules) return rules.error();
+  put_names(varying.headers, &next.varying_headers);
+  put_names(varying.optional_headers, &next.optional_headers);
+  *set = std::move(next);
   return {};
 }
 
@@ -173,8 +187,10 @@ void Noise::saw(const Case& of, const Verdict& verdict) {
   const bool is_of_fields =
       first.kind == DifferenceKind::kAnswer || (first.kind == DifferenceKind::kInput && first.call);
   if (!is_of_fields) return;
+  // Whether it is the same call that varies, or chance decides which one is made, is not known.
+  if (first.is_moved) return;
   ++replays_[place];
-  permuted_[place].merge(permuted_in(first.fields));
+  sort_lists(first.fields, &lists_[place].permuted, &lists_[place].varied);
   for (const FieldDifference& each : first.fields) {
     Seen& seen = seen_[place][each.pointer];
     seen.of = &of;
@@ -193,8 +209,42 @@ bool Noise::is_open(const Case& of) const {
   });
 }
 
+namespace {
+
+std::string answer_of(const Case& of) {
+  return "the answer to " + route_of(of.request.method, of.request.target);
+}
+
+}  // namespace
+
+// Of header fields of an answer one that varies may be missing, too. One that always has the same value, and is missing at times, is no
+// noise.
+void Noise::take_headers(const Place& place, std::map<std::string, Seen>* fields,
+                         Varying* out) const {
+  for (auto& [pointer, seen] : *fields) {
+    if (place.call || !pointer.starts_with(kHeaders) || !varies(place, seen)) continue;
+    const std::string name = name_in(pointer, kHeaders);
+    std::set<std::string> values(seen.values.begin(), seen.values.end());
+    values.insert(seen.recorded);
+    const bool comes_and_goes = values.erase("") > 0;
+    const auto& known = set_.varying_headers;
+    const bool has_values =
+        values.size() > 1 || std::find(known.begin(), known.end(), name) != known.end();
+    if (!has_values) continue;
+    const std::string what = answer_of(*seen.of) + ": " + pointer;
+    if (!std::exchange(seen.told, true)) {
+      out->headers.push_back(name);
+      out->words.push_back(what);
+    }
+    if (comes_and_goes && !std::exchange(seen.told_optional, true)) {
+      out->optional_headers.push_back(name);
+      out->words.push_back(what + ", which may be missing");
+    }
+  }
+}
+
 void Noise::propose(const Place& place, const std::map<std::string, Seen>& fields,
-                    const std::set<std::string>& pointers, Varying* out) const {
+                    const std::set<std::string>& pointers, Rule as, Varying* out) const {
   const Case& of = *fields.begin()->second.of;
   const CallInput* call = place.call ? &of.calls[*place.call].input : nullptr;
   const bool is_command = call != nullptr && call->kind == Kind::kRedis;
@@ -207,10 +257,7 @@ void Noise::propose(const Place& place, const std::map<std::string, Seen>& field
     rule.method = is_command ? command_name(call->command) : request.method;
     rule.path = is_command ? command_key_pattern(call->command) : pattern_of(request.method, path);
     std::string what = pointer;
-    const bool is_header = call == nullptr && pointer.starts_with(kHeaders);
-    if (is_header) {
-      out->headers.push_back(name_in(pointer, kHeaders));
-    } else if (call == nullptr) {
+    if (call == nullptr) {
       if (!pointer.starts_with(kJson)) continue;
       rule.response = {"/" + behind(pointer, kJson)};
     } else if (is_command) {
@@ -236,18 +283,52 @@ void Noise::propose(const Place& place, const std::map<std::string, Seen>& field
     } else {
       continue;
     }
-    if (!is_header) put(rule, &out->masks);
-    const std::string where =
-        call == nullptr ? "the answer to " + route_of(of.request.method, of.request.target)
-        : is_command    ? rule.method + " " + rule.path + " of " + call->to
-                        : route_of(request.method, request.target) + " of " + call->to;
-    out->words.push_back(where + ": " + what);
+    put(rule, as == Rule::kMask      ? &out->masks
+              : as == Rule::kAnyType ? &out->any_type
+                                     : &out->unordered);
+    const std::string where = call == nullptr ? answer_of(of)
+                              : is_command
+                                  ? rule.method + " " + rule.path + " of " + call->to
+                                  : route_of(request.method, request.target) + " of " + call->to;
+    out->words.push_back(where + ": " + what +
+                         (as == Rule::kMask      ? ""
+                          : as == Rule::kAnyType ? ", of any type"
+                                                 : ", in any order"));
   }
 }
 
-// The elements of a list are one, "/json/items/*/id", where all of them vary, by now, and where the list has no order.
+// The list that is without an order by now: the innermost one that was not before, as the pattern of its elements. "": there is none, or
+// other elements came as well.
+std::string Noise::list_without_order(const Place& place, const Case& of,
+                                      const std::string& shape) const {
+  const auto rules = rules_of(set_);
+  const auto lists = lists_.find(place);
+  if (!rules || lists == lists_.end() || !shape.starts_with(kJson) ||
+      !lists->second.permuted.contains(shape) || lists->second.varied.contains(shape))
+    return "";
+  const CallInput entry{Kind::kHttp, of.service, of.request, {}};
+  const CallInput& input = place.call ? of.calls[*place.call].input : entry;
+  const RequestMasks known = rules->unordered.of(place.call ? of.service : "", input);
+  const std::vector<std::string> steps = segments_of(shape.substr(kJson.size() - 1));
+  for (size_t depth = steps.size(); depth-- > 0;) {
+    if (steps[depth] != "*") continue;
+    std::vector<uint64_t> list;
+    std::string out = "/json";
+    for (size_t i = 0; i < depth; ++i) {
+      list.push_back(name_hash(steps[i]));
+      out += "/" + steps[i];
+    }
+    const MaskPlace where = place.call ? MaskPlace::kJson : MaskPlace::kResponse;
+    if (!has_elements_masked(known, where, list)) return out + "/*";
+  }
+  return "";
+}
+
+// The elements of a list are one, "/json/items/*/id", where all of them vary, by now, or where they have no order: then the list is a bag
+// from now on, and they are masked where others came as well.
 std::set<std::string> Noise::with_lists(const Place& place, const Case& of,
-                                        const std::set<std::string>& pointers) const {
+                                        const std::set<std::string>& pointers,
+                                        std::set<std::string>* unordered) const {
   const auto rules = rules_of(set_);
   if (!rules) return pointers;
   const Fields all = place.call ? input_fields(of.calls[*place.call].input, rules.value())
@@ -255,20 +336,24 @@ std::set<std::string> Noise::with_lists(const Place& place, const Case& of,
   std::map<std::string, std::set<std::string>> by_shape;
   for (const std::string& pointer : pointers) by_shape[shape_of(pointer)].insert(pointer);
   const std::map<std::string, Seen>& seen = seen_.at(place);
-  const auto permuted = permuted_.find(place);
+  const auto lists = lists_.find(place);
   const auto is_varying = [&](const std::string& pointer) {
     const auto field = seen.find(pointer);
     return field != seen.end() && varies(place, field->second);
   };
   std::set<std::string> out;
   for (const auto& [shape, of_shape] : by_shape) {
+    if (const std::string list = list_without_order(place, of, shape); !list.empty()) {
+      unordered->insert(list);
+      continue;
+    }
     size_t size = 0, varying = 0;
     for (const Field& field : all) {
       const bool is_of_shape = shape_of(field.pointer) == shape;
       size += is_of_shape ? 1 : 0;
       varying += is_of_shape && is_varying(field.pointer) ? 1 : 0;
     }
-    const bool has_no_order = permuted != permuted_.end() && permuted->second.contains(shape);
+    const bool has_no_order = lists != lists_.end() && lists->second.permuted.contains(shape);
     if (shape.starts_with(kJson) && size > 1 && (varying == size || has_no_order)) {
       out.insert(shape);
     } else {
@@ -280,17 +365,44 @@ std::set<std::string> Noise::with_lists(const Place& place, const Case& of,
 
 Varying Noise::take() {
   Varying out;
+  std::vector<Place> renumbered;
   for (auto& [place, fields] : seen_) {
-    std::set<std::string> varying;
+    take_headers(place, &fields, &out);
+    const Case& of = *fields.begin()->second.of;
+    std::set<std::string> varying, unordered, any_type;
+    std::set<std::string> of_types;  // those that had several, as pointers and as shapes
     for (auto& [pointer, seen] : fields) {
-      if (!seen.told && !seen.recorded.empty() && varies(place, seen) &&
-          std::none_of(seen.values.begin(), seen.values.end(),
-                       [](const std::string& each) { return each.empty(); }))
-        varying.insert(pointer);
+      const bool has_gone = seen.recorded.empty() ||
+                            std::any_of(seen.values.begin(), seen.values.end(),
+                                        [](const std::string& each) { return each.empty(); });
+      if (has_gone || (!place.call && pointer.starts_with(kHeaders))) continue;
+      // It is masked already, and had a type of its own until now.
+      if (is_masked_value(seen.recorded) || is_masked_value(seen.values.back())) {
+        any_type.insert(pointer);
+        continue;
+      }
+      if (seen.told || !varies(place, seen)) continue;
+      varying.insert(pointer);
+      if (std::any_of(seen.values.begin(), seen.values.end(), [&of = seen](const auto& each) {
+            return type_of_token(each) != type_of_token(of.recorded);
+          }))
+        of_types.insert({pointer, shape_of(pointer)});
     }
-    if (varying.empty()) continue;
+    const std::set<std::string> masked = with_lists(place, of, varying, &unordered);
+    for (const std::string& pointer : masked) {
+      if (pointer.starts_with(kJson) && of_types.contains(pointer)) any_type.insert(pointer);
+    }
     for (const std::string& pointer : varying) fields[pointer].told = true;
-    propose(place, fields, with_lists(place, *fields.begin()->second.of, varying), &out);
+    propose(place, fields, masked, Rule::kMask, &out);
+    propose(place, fields, any_type, Rule::kAnyType, &out);
+    propose(place, fields, unordered, Rule::kUnordered, &out);
+    if (!unordered.empty()) renumbered.push_back(place);
+  }
+  // The elements have other numbers from now on.
+  for (const Place& place : renumbered) {
+    seen_.erase(place);
+    replays_.erase(place);
+    lists_.erase(place);
   }
   const auto is_known = [&](const std::string& each) { return !told_.insert(each).second; };
   out.words.erase(std::remove_if(out.words.begin(), out.words.end(), is_known), out.words.end());

@@ -23,10 +23,13 @@
 namespace filibuster::cases {
 
 struct Varying {
-  std::vector<NondeterminismRule> masks;
-  std::vector<std::string> headers;  // of answers of the service, in lower case
-  std::vector<std::string> words;    // for people: one for each field
-  bool any() const { return !masks.empty() || !headers.empty(); }
+  std::vector<NondeterminismRule> masks, any_type, unordered;  // as a set has them
+  std::vector<std::string> headers, optional_headers;  // of answers of the service, in lower case
+  std::vector<std::string> words;                      // for people: one for each field
+  bool any() const {
+    return !masks.empty() || !headers.empty() || !any_type.empty() || !unordered.empty() ||
+           !optional_headers.empty();
+  }
 };
 // Error: the rules would be more than a set can have, and it is as it was.
 Result<void> add(const Varying& varying, CaseSet* set);
@@ -53,20 +56,29 @@ class Noise {
     const Case* of = nullptr;
     std::string recorded;
     std::vector<std::string> values;  // of the replays in which it was not the recorded one
-    bool told = false;
+    bool told = false, told_optional = false;
+  };
+  enum class Rule : uint8_t { kMask, kAnyType, kUnordered };
+  // Lists that came in another order, and those in which other elements came: by the shape of their elements.
+  struct Lists {
+    std::set<std::string> permuted, varied;
   };
   bool varies(const Place& place, const Seen& seen) const;
+  std::string list_without_order(const Place& place, const Case& of,
+                                 const std::string& shape) const;
   std::set<std::string> with_lists(const Place& place, const Case& of,
-                                   const std::set<std::string>& pointers) const;
+                                   const std::set<std::string>& pointers,
+                                   std::set<std::string>* unordered) const;
   void propose(const Place& place, const std::map<std::string, Seen>& fields,
-               const std::set<std::string>& pointers, Varying* out) const;
+               const std::set<std::string>& pointers, Rule as, Varying* out) const;
+  void take_headers(const Place& place, std::map<std::string, Seen>* fields, Varying* out) const;
 
   const CaseSet& set_;
   std::map<Place, std::map<std::string, Seen>> seen_;  // by pointer
   std::map<Place, size_t> replays_;                    // that ended there
   std::set<std::string> passed_;                       // files of cases that did once
-  std::map<Place, std::set<std::string>> permuted_;    // lists whose elements came in another order
-  std::set<std::string> told_;                         // words
+  std::map<Place, Lists> lists_;
+  std::set<std::string> told_;  // words
 };
 
 }  // namespace filibuster::cases

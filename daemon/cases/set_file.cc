@@ -155,9 +155,21 @@ constexpr Key<CaseSet> kSetKeys[] = {
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
        read_names(reader, node, &out->varying_headers);
      }},
+    {"optional_headers", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       read_names(reader, node, &out->optional_headers);
+     }},
     {"masks", false,
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
        config::read_masks(reader, node, &out->masks);
+     }},
+    {"any_type", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       config::read_masks(reader, node, &out->any_type);
+     }},
+    {"unordered", false,
+     [](Reader& reader, const SourceNode& node, CaseSet* out) {
+       config::read_masks(reader, node, &out->unordered);
      }},
     {"points", false,
      [](Reader& reader, const SourceNode& node, CaseSet* out) {
@@ -230,10 +242,15 @@ std::string write_set(const CaseSet& of) {
         wire::parse_json_node(to_config_text(of.redact), kMaskDepth).value_or(JsonNode::array()));
   out.add("match_headers", text_nodes(of.match_headers));
   if (!of.varying_headers.empty()) out.add("varying_headers", text_nodes(of.varying_headers));
-  if (!of.masks.empty())
-    out.add(
-        "masks",
-        wire::parse_json_node(to_config_text(of.masks), kMaskDepth).value_or(JsonNode::array()));
+  if (!of.optional_headers.empty()) out.add("optional_headers", text_nodes(of.optional_headers));
+  const auto put_rules = [&out](const char* name, const std::vector<NondeterminismRule>& rules) {
+    if (rules.empty()) return;
+    out.add(name,
+            wire::parse_json_node(to_config_text(rules), kMaskDepth).value_or(JsonNode::array()));
+  };
+  put_rules("masks", of.masks);
+  put_rules("any_type", of.any_type);
+  put_rules("unordered", of.unordered);
   JsonNode points = JsonNode::array();
   for (const Point& point : of.points) {
     JsonNode row = JsonNode::object();

@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "daemon/redact/pattern.h"
+#include "daemon/redact/expression.h"
 
 namespace filibuster {
 namespace config {
@@ -41,8 +41,8 @@ constexpr Key<RuleDraft> kRedactKeys[] = {
      [](Reader& reader, const SourceNode& node, RuleDraft* out) {
        ++out->given;
        out->rule.pattern = reader.text(node, "'pattern'").value_or("x");
-       const auto compiled = Pattern::compile(out->rule.pattern);
-       if (const auto* wrong = std::get_if<Pattern::Wrong>(&compiled))
+       const auto compiled = Expression::compile(out->rule.pattern);
+       if (const auto* wrong = std::get_if<Expression::Wrong>(&compiled))
          reader.error(reader.offset_in(node, wrong->at), "'pattern': " + wrong->message);
      }},
     {"in", false,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "core/text/escapes.h"
 #include "daemon/base/descriptors.h"
@@ -274,7 +275,11 @@ Result<ExecutionResult> ExecutionRunner::run_body(uint32_t number,
     nothing.stopped = true;
     return nothing;
   }
-  if (auto begun = hub_->begin_execution(number, plan); !begun) return begun.error();
+  if (std::exchange(is_between_, false)) {
+    hub_->next_execution(number);
+  } else if (auto begun = hub_->begin_execution(number, plan); !begun) {
+    return begun.error();
+  }
   fail_point("planned");
 
   ExecutionResult result;
@@ -294,7 +299,8 @@ Result<ExecutionResult> ExecutionRunner::run_body(uint32_t number,
   const uint64_t ended_ns = clock_ns();
   const bool quiescent =
       hub_->wait_quiescent(result.stopped ? milliseconds(0) : config_->bounds.quiesce_timeout);
-  result.record = hub_->end_execution();
+  is_between_ = stays_;
+  result.record = stays_ ? hub_->next_execution(number + 1) : hub_->end_execution();
   if (!quiescent) result.record.quiescent = false;
   for (std::string& why : services_->unanswered_by_stubs())
     result.record.notes.push_back(std::move(why));
@@ -311,6 +317,10 @@ Result<ExecutionResult> ExecutionRunner::run_body(uint32_t number,
     return hook.error();
   }
   return result;
+}
+
+void ExecutionRunner::leave() {
+  if (std::exchange(is_between_, false)) hub_->end_execution();
 }
 
 std::string ExecutionRunner::output() const {

@@ -57,6 +57,11 @@ class ExecutionRunner {
   // A process of the test: with its environment, and its folder. Error: the command cannot be made.
   Result<SpawnOptions> spawn_options(const Command& command) const;
 
+  // From now on there is an execution at any time, so that whatever a service calls has a cause that is told: behind each one that was
+  // asked for another one begins, whose number is the next one, and none of them has a plan. leave() ends it.
+  void stay() { stays_ = true; }
+  void leave();
+
   TestStarter& starter() { return starter_; }
   // The test's own last lines, for reports.
   std::string output() const;
@@ -95,6 +100,8 @@ class ExecutionRunner {
   std::vector<std::string> hook_environment_;
   std::vector<std::string> obstacles_;
   std::string log_path_;
+  bool stays_ = false;
+  bool is_between_ = false;  // an execution runs that nobody has asked for
 };
 
 }  // namespace filibuster

@@ -76,6 +76,8 @@ class Lane {
   void show_time_of_recording() { place_.is_replay = true; }
   // Their random numbers are recorded from their start on, or are those that hub().show_draws() says.
   void follow_draws() { place_.follows_draws = true; }
+  // Its logs have this in their names, and overwrite none of a lane that was there before. To be called before its services start.
+  void mark_logs(const std::string& mark) { place_.log_mark = mark; }
 
   // Adds the services; `coverage` measures them, null: coverage is not measured. To be called once.
   void add_services(coverage::Collector* coverage);

@@ -46,7 +46,8 @@ std::string SessionLane::log_path(const std::string& name) const {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.')
       c = '_';
   }
-  return root + "/logs/" + safe + "-" + std::to_string(number) + ".log";
+  return root + "/logs/" + safe + "-" + std::to_string(number) +
+         (log_mark.empty() ? "" : "." + log_mark) + ".log";
 }
 
 void set_variable(std::vector<std::string>* environment, const std::string& name,

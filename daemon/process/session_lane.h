@@ -45,10 +45,12 @@ struct SessionLane {
   bool watches = false;                 // nothing but that: no fault is placed
   bool follows_draws = false;           // random numbers of its processes count from their start on
   bool is_replay = false;               // its processes are shown the time of a recording
+  std::string log_mark = {};            // of its logs, beside those of what ran before; "": none
   std::shared_ptr<const stubs::Certificate> certificate;  // of its stubs; null: none serves TLS
   std::optional<Trust> trust;  // its processes trust that certificate; nullopt: there is none
 
-  std::string log_path(const std::string& name) const;  // ROOT/logs/NAME-LANE.log
+  std::string log_path(
+      const std::string& name) const;  // ROOT/logs/NAME-LANE.log, or NAME-LANE.MARK.log
 };
 
 // The folder of the agents' socket, whose path is short enough for other sockets, too.

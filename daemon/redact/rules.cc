@@ -13,7 +13,7 @@
 
 #include "core/text/glob.h"
 #include "daemon/redact/checksums.h"
-#include "daemon/redact/pattern.h"
+#include "daemon/redact/expression.h"
 
 namespace filibuster {
 namespace {
@@ -75,16 +75,17 @@ bool is_of_word(char c) {
 
 struct SecretRules::Form {
   RedactRule rule;
-  Pattern pattern;
+  Expression pattern;
   bool (*is_right)(std::string_view) = nullptr;
   bool whole_words = false;
 
   // The end of what is of this form and begins at `at`; `at`: nothing is.
   size_t end(std::string_view text, size_t at) const {
     if (whole_words && at > 0 && (is_of_word(text[at - 1]) || text[at - 1] == '.')) return at;
-    std::vector<size_t> ends = pattern.ends(text, at);
-    for (; !ends.empty(); ends.pop_back()) {
-      const size_t end = ends.back();
+    size_t limit = text.size();
+    while (const auto found = pattern.end(text, at, limit)) {
+      const size_t end = *found;
+      limit = end - 1;
       const bool in_word = end < text.size() && (is_of_word(text[end]) || text[end] == ':');
       const bool in_number = end + 1 < text.size() && text[end] == '.' && is_of_word(text[end + 1]);
       if (whole_words && (in_word || in_number)) continue;
@@ -121,9 +122,9 @@ std::shared_ptr<const SecretRules> SecretRules::compile(std::vector<RedactRule> 
     const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
                                     [&](const TypeRow& row) { return row.type == rule.type; });
     const bool is_type = type != std::end(kTypes);
-    auto pattern = Pattern::compile(is_type ? type->pattern : std::string_view(rule.pattern));
-    if (rule.name.empty() && std::holds_alternative<Pattern>(pattern))
-      out->forms_.push_back({rule, std::get<Pattern>(std::move(pattern)),
+    auto pattern = Expression::compile(is_type ? type->pattern : std::string_view(rule.pattern));
+    if (rule.name.empty() && std::holds_alternative<Expression>(pattern))
+      out->forms_.push_back({rule, std::get<Expression>(std::move(pattern)),
                              is_type ? type->is_right : nullptr, is_type});
     out->rules_.push_back(std::move(rule));
   }
@@ -144,13 +145,22 @@ std::string SecretRules::replaced(std::string_view text, SecretPlace place,
                                   const Replacement& replace) const {
   if (forms_.empty()) return std::string(text);
   std::string out;
+  std::vector<size_t> next(forms_.size());  // where the next match of each may begin
   for (size_t at = 0; at < text.size();) {
-    size_t end = at;
-    for (const Form& form : forms_) {
-      if (end == at && holds_in(form.rule, place)) end = form.end(text, at);
+    size_t end = at, nearest = text.size();
+    for (size_t i = 0; i < forms_.size() && end == at; ++i) {
+      const Form& form = forms_[i];
+      if (!holds_in(form.rule, place)) continue;
+      if (next[i] <= at) next[i] = form.pattern.next(text, at);
+      if (next[i] == at) {
+        end = form.end(text, at);
+        next[i] = at + 1;
+      }
+      nearest = std::min(nearest, next[i]);
     }
     if (end == at) {
-      out += text[at++];
+      out += text.substr(at, nearest - at);
+      at = nearest;
       continue;
     }
     out += replace(text.substr(at, end - at));

@@ -29,7 +29,7 @@ struct RedactRule {
   // One of these three is there.
   std::string name;  // a glob over names of values; "National-Id" is "national_id"
   std::string type,
-      pattern;  // of the values themselves: one of kSecretTypes, or as Pattern reads it
+      pattern;  // of the values themselves: one of kSecretTypes, or as Expression reads it
   std::vector<SecretPlace> in;  // empty: everywhere
   bool keep = false;            // of a name: its value is no secret
   bool operator==(const RedactRule&) const = default;
@@ -44,7 +44,7 @@ class SecretRules {
   ~SecretRules();
   SecretRules(SecretRules&&) noexcept;
   SecretRules& operator=(SecretRules&&) noexcept;
-  // Patterns are good (Pattern::compile), else they match nothing.
+  // Patterns are good (Expression::compile), else they match nothing.
   static std::shared_ptr<const SecretRules> compile(std::vector<RedactRule> rules);
 
   bool empty() const { return rules_.empty(); }

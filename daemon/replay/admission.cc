@@ -117,19 +117,25 @@ size_t bound(size_t most, LoadedSet* set) {
   return left;
 }
 
-Result<Admission::Pass> Admission::pass(const Altered& altered) {
+Result<Admission::Pass> Admission::pass(bool waits, const Altered& altered) {
   Pass out;
   if (!std::exchange(is_fresh_, false)) {
     if (auto restarted = stage_.restart(); !restarted) return restarted.error();
   }
   stage_.begin_pass(out_.passes++);
+  std::map<uint32_t, size_t> places;  // by execution
   for (const Case& each : set_.cases) {
     auto played = stage_.play(altered ? altered(each) : each);
     if (!played) return played.error();
     ++out_.replays;
     out.stopped = out.stopped || played->stopped;
     if (out.stopped) return out;
+    places[played->execution] = out.verdicts.size();
     out.verdicts.push_back(std::move(played->verdict));
+  }
+  for (auto& [execution, verdict] : stage_.rejudged(waits)) {
+    if (const auto place = places.find(execution); place != places.end())
+      out.verdicts[place->second] = std::move(verdict);
   }
   return out;
 }
@@ -244,7 +250,7 @@ Result<void> Admission::settle(size_t least) {
 // What comes of random numbers that do not lead to what was recorded varies from then on.
 Result<void> Admission::find_draws() {
   auto found = find_draw_effects(&set_, [&](const Altered& altered) -> Result<Endings> {
-    auto seen = pass(altered);
+    auto seen = pass(false, altered);
     if (!seen) return seen.error();
     Endings out;
     for (const Verdict& each : seen->verdicts) out.push_back(ending_of(each));
@@ -343,7 +349,7 @@ void Admission::refuse_what_lacks_others() {
 Result<void> Admission::count() {
   std::vector<size_t> refused;
   for (size_t i = 0; i == 0 || (i < kMostCounts && !refused.empty() && !set_.cases.empty()); ++i) {
-    auto seen = pass();
+    auto seen = pass(true);
     if (!seen) return seen.error();
     out_.stopped = seen->stopped;
     if (out_.stopped) return {};

@@ -29,6 +29,8 @@ class Stage {
   // A process of the service that has done nothing. The first one is there without it.
   virtual Result<void> restart() = 0;
   virtual Result<Played> play(const cases::Case& of) = 0;
+  // What is to be said now of cases that were played before, since they have called on behind their end. `waits`: for such calls.
+  virtual Rejudged rejudged(bool waits) = 0;
   // Before the `pass`-th time (from 0) that all cases are replayed.
   virtual void begin_pass(size_t pass) = 0;
   // From now on the service is shown a time of day that is so much later. False: not all of it is shown one.
@@ -79,7 +81,8 @@ class Admission {
     bool stopped = false;
   };
   using Altered = std::function<cases::Case(const cases::Case&)>;
-  Result<Pass> pass(const Altered& altered = {});
+  // `waits`: for calls that come behind the last answer. `altered`: what is replayed in the place of each case.
+  Result<Pass> pass(bool waits = false, const Altered& altered = {});
   Result<void> settle(size_t least_passes);
   Result<void> find_draws();
   Result<bool> learn(const Pass& seen);

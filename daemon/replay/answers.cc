@@ -5,13 +5,27 @@
 
 #include "core/rpc/header_field.h"
 #include "daemon/cases/grpc_body.h"
+#include "daemon/cases/identity.h"
 #include "daemon/cases/messages.h"
+#include "daemon/cases/route.h"
 #include "daemon/wire/resp_value.h"
 
 namespace filibuster::replay {
 namespace {
 
 constexpr int kRespVersion = 2;  // clients that ask for 3 are refused, and speak 2
+// A reply that is held back, by its replay and its arrival there.
+uint64_t ticket_of(uint32_t execution, size_t arrival) {
+  return uint64_t{execution} << 32 | arrival;
+}
+uint32_t execution_of(uint64_t ticket) {
+  return static_cast<uint32_t>(ticket >> 32);
+}
+size_t arrival_of(uint64_t ticket) {
+  return static_cast<uint32_t>(ticket);
+}
+// Of so many cases calls may still come.
+constexpr size_t kMostRounds = 64;
 
 // A word of a command, or a command of a transaction.
 nlohmann::json word_of(const nlohmann::json& word) {
@@ -105,45 +119,63 @@ void CaseAnswers::start() {
   matcher_ = cases::Matcher(&set_.rules, &process_);
 }
 
-void CaseAnswers::begin(const cases::Case& of) {
+void CaseAnswers::begin(const cases::Case& of, uint32_t execution) {
   places_->begin();
   const std::lock_guard lock(mutex_);
+  if (rounds_.size() == kMostRounds) rounds_.pop_front();
+  Round& round =
+      rounds_.emplace_back(Round{execution, of, of, record::Redactor::masking(secrets_), matcher_});
   // In the order in which the secrets of what comes will be known.
   record::Redactor mask = record::Redactor::masking(secrets_);
-  running_ = &of;
-  masked_ = of;
-  mask.redact(&masked_.request);
-  for (cases::Call& each : masked_.calls) mask.redact(&each);
-  mask.redact(&masked_.answer);
-  mask_ = record::Redactor::masking(secrets_);
+  mask.redact(&round.masked.request);
+  for (cases::Call& each : round.masked.calls) mask.redact(&each);
+  mask.redact(&round.masked.answer);
   cases::Request request = of.request;
-  mask_.redact(&request);
-  matcher_.begin(&masked_);
-  arrivals_.clear();
+  round.mask.redact(&request);
+  round.matcher.begin(&round.masked);
+  round.waits = waits_of(round.masked);
   refused_.clear();
+  runs_ = true;
 }
 
 void CaseAnswers::wait_for_calls(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
+  const cases::Matcher& matcher = rounds_.back().matcher;
   arrived_.wait_for(lock, limit, [&] {
-    const auto& arrivals = matcher_.arrivals();
-    return matcher_.pool().taken() == matcher_.pool().size() ||
+    const auto& arrivals = matcher.arrivals();
+    return matcher.pool().taken() == matcher.pool().size() ||
            std::any_of(arrivals.begin(), arrivals.end(),
                        [](const auto& each) { return !each.of_process && each.missed(); });
   });
 }
 
-cases::Verdict CaseAnswers::end(const cases::Case&, const cases::EntryEnd& end,
-                                std::vector<std::string> doubts) {
+cases::Verdict CaseAnswers::end(const cases::EntryEnd& end, std::vector<std::string> doubts) {
   const std::lock_guard lock(mutex_);
-  matcher_.end();
-  running_ = nullptr;
+  Round& round = rounds_.back();
+  round.matcher.end();
+  round.is_over = true;
+  round.has_changed = runs_ = false;
   doubts.insert(doubts.end(), refused_.begin(), refused_.end());
   if (const uint64_t lost = places_->lost_events(); lost > 0)
     doubts.push_back(std::to_string(lost) + " events of the service were lost");
-  cases::EntryEnd masked = end;
-  mask_.redact(&masked.answer);
-  return cases::judge(masked_, matcher_, masked, set_.rules, doubts);
+  round.doubts = std::move(doubts);
+  round.end = end;
+  round.mask.redact(&round.end.answer);
+  return judged(round);
+}
+
+cases::Verdict CaseAnswers::judged(const Round& round) const {
+  return cases::judge(round.masked, round.matcher, round.end, set_.rules, round.doubts);
+}
+
+Rejudged CaseAnswers::rejudged() {
+  const std::lock_guard lock(mutex_);
+  Rejudged out;
+  for (Round& round : rounds_) {
+    if (!round.is_over || !std::exchange(round.has_changed, false)) continue;
+    out.emplace(round.execution, judged(round));
+  }
+  return out;
 }
 
 std::vector<std::string> CaseAnswers::process_misses() const {
@@ -154,7 +186,7 @@ std::vector<std::string> CaseAnswers::process_misses() const {
 std::vector<Hash128> CaseAnswers::missed() const {
   const std::lock_guard lock(mutex_);
   std::vector<Hash128> out;
-  for (const auto& each : matcher_.arrivals()) {
+  for (const auto& each : rounds_.back().matcher.arrivals()) {
     if (each.missed() && !each.of_process) out.push_back(each.keys.input);
   }
   return out;
@@ -162,12 +194,12 @@ std::vector<Hash128> CaseAnswers::missed() const {
 
 cases::CallInput CaseAnswers::arrived(size_t arrival) const {
   const std::lock_guard lock(mutex_);
-  return arrivals_[arrival];
+  return rounds_.back().arrivals[arrival];
 }
 
-cases::LiveCall CaseAnswers::live_call(const stubs::Call& call) {
-  cases::LiveCall out;
-  out.input = input_of(call);
+CaseAnswers::CallOfRound CaseAnswers::live_call(const stubs::Call& call) {
+  CallOfRound out;
+  out.live.input = input_of(call);
   // What agents write before a request leaves, and so before it is here.
   recordings_->look();
   RpcContext context;
@@ -178,44 +210,124 @@ cases::LiveCall CaseAnswers::live_call(const stubs::Call& call) {
   if (!found) {
     // Between executions agents say nothing: what comes then is of the process.
     const std::lock_guard lock(mutex_);
-    out.cause = running_ != nullptr ? cases::Cause::kUnseen : cases::Cause::kProcess;
+    out.live.cause = runs_ ? cases::Cause::kUnseen : cases::Cause::kProcess;
     return out;
   }
-  out.cause = found->cause;
+  out.live.cause = found->cause;
+  out.execution = found->execution;
   symbolizer_.lines(&found->stack);
-  out.site = cases::site_of(found->stack);
+  out.live.site = cases::site_of(found->stack);
   return out;
 }
 
+// nullptr: it is of the process. So is what belongs to a case that is long over, and what is not recorded of a process proves nothing.
+CaseAnswers::Round* CaseAnswers::round_of(const CallOfRound& call) {
+  Round* running = runs_ ? &rounds_.back() : nullptr;
+  if (call.live.cause != cases::Cause::kCase) return running;
+  const auto found = std::find_if(rounds_.begin(), rounds_.end(), [&](const Round& each) {
+    return each.execution == call.execution;
+  });
+  return found == rounds_.end() ? nullptr : &*found;
+}
+
 stubs::Reply CaseAnswers::reply(stubs::Call call) {
-  stubs::Reply out;
-  cases::LiveCall live = live_call(call);
+  CallOfRound of = live_call(call);
   const std::lock_guard lock(mutex_);
-  cases::Call masked;
-  masked.input = live.input;
-  mask_.redact(&masked);
-  arrivals_.push_back(std::exchange(live.input, masked.input));
-  const cases::Decision decision = matcher_.arrive(live);
-  if (decision.answer != nullptr) {
-    const std::vector<cases::Call>& recorded =
-        decision.of_process ? set_.process.calls : running_->calls;
-    out = reply_of(recorded[decision.place]);
-    // What it says is known to be a secret from now on.
-    cases::Call served = recorded[decision.place];
-    mask_.redact(&served);
-    matcher_.answered(decision.arrival);
-  } else {
-    out.problem = decision.problem;
-  }
+  Round* round = round_of(of);
+  stubs::Reply out =
+      round != nullptr ? reply_in(round, std::move(of.live)) : reply_of_process(std::move(of.live));
   arrived_.notify_all();
   return out;
 }
 
+stubs::Reply CaseAnswers::reply_in(Round* round, cases::LiveCall live) {
+  stubs::Reply out;
+  cases::Call masked;
+  masked.input = live.input;
+  round->mask.redact(&masked);
+  round->arrivals.push_back(std::exchange(live.input, masked.input));
+  round->has_changed = true;
+  const cases::Decision decision = round->matcher.arrive(live);
+  if (decision.answer == nullptr) {
+    out.problem = decision.problem;
+    return out;
+  }
+  const std::vector<cases::Call>& recorded =
+      decision.of_process ? set_.process.calls : round->recorded.calls;
+  out = reply_of(recorded[decision.place]);
+  // What it says is known to be a secret from now on.
+  cases::Call served = recorded[decision.place];
+  round->mask.redact(&served);
+  if (!decision.of_process && out.end == stubs::End::kNone &&
+      is_to_be_held(*round, decision.place)) {
+    out.answer.delay = kHold;
+    out.ticket = ticket_of(round->execution, decision.arrival);
+  } else {
+    round->matcher.answered(decision.arrival);
+  }
+  return out;
+}
+
+std::vector<std::vector<CaseAnswers::Wait>> CaseAnswers::waits_of(const cases::Case& of) const {
+  const Hash128 route = hash_text(cases::route_of(of.request.method, of.request.target));
+  std::vector<Hash128> places;
+  for (const cases::Call& call : of.calls) {
+    const Hash128 point =
+        cases::keys_of(call.input, cases::input_fields(call.input, set_.rules)).point;
+    places.push_back(combine(point, hash_text(call.site)));
+  }
+  std::vector<std::vector<Wait>> out(of.calls.size());
+  for (size_t i = 0; i < of.calls.size(); ++i) {
+    for (const size_t before : of.calls[i].after)
+      out[before].push_back({i, combine(combine(route, places[before]), places[i])});
+  }
+  return out;
+}
+
+bool CaseAnswers::is_to_be_held(const Round& round, size_t place) {
+  bool out = false;
+  for (const Wait& each : round.waits[place]) {
+    if (!round.matcher.pool().is_taken(each.call)) out = held_.insert(each.places).second || out;
+  }
+  return out;
+}
+
+void CaseAnswers::hold_again() {
+  const std::lock_guard lock(mutex_);
+  held_.clear();
+}
+
+void CaseAnswers::leaves(uint64_t ticket) {
+  const std::lock_guard lock(mutex_);
+  for (Round& round : rounds_) {
+    if (round.execution == execution_of(ticket)) round.matcher.answered(arrival_of(ticket));
+  }
+}
+
+stubs::Reply CaseAnswers::reply_of_process(cases::LiveCall live) {
+  stubs::Reply out;
+  cases::Call masked;
+  masked.input = live.input;
+  mask_.redact(&masked);
+  live.input = masked.input;
+  live.cause = cases::Cause::kProcess;
+  const cases::Decision decision = matcher_.arrive(live);
+  if (decision.answer == nullptr) {
+    out.problem = decision.problem;
+    return out;
+  }
+  out = reply_of(set_.process.calls[decision.place]);
+  cases::Call served = set_.process.calls[decision.place];
+  mask_.redact(&served);
+  return out;
+}
+
 // The recorded call that begins with what has come, and has its answer in turns with it.
-std::optional<stubs::Reply> CaseAnswers::reply_in_turns(const cases::CallInput& input,
+std::optional<stubs::Reply> CaseAnswers::reply_in_turns(const Round& round,
+                                                        const cases::CallInput& input,
                                                         const std::string& site) const {
   const auto messages = cases::grpc_messages(input.http.body);
-  const cases::CallPool& pool = matcher_.pool();
+  const cases::CallPool& pool = round.matcher.pool();
   const cases::Fields fields = cases::input_fields(input, set_.rules);
   std::optional<size_t> found;
   bool any_of_its_kind = false;
@@ -231,7 +343,7 @@ std::optional<stubs::Reply> CaseAnswers::reply_in_turns(const cases::CallInput& 
       continue;
     if (!found || (recorded.site == site && pool.call(*found).site != site)) found = i;
   }
-  if (found && comes_in_turns(pool.call(*found))) return reply_of(running_->calls[*found]);
+  if (found && comes_in_turns(pool.call(*found))) return reply_of(round.recorded.calls[*found]);
   if (found || !any_of_its_kind) return std::nullopt;
   stubs::Reply none;
   none.problem = "no recorded call begins like this one";
@@ -241,20 +353,22 @@ std::optional<stubs::Reply> CaseAnswers::reply_in_turns(const cases::CallInput& 
 std::optional<stubs::Reply> CaseAnswers::reply_open(const stubs::Call& call) {
   {
     const std::lock_guard lock(mutex_);
-    const bool any_in_turns =
-        running_ != nullptr &&
-        std::any_of(running_->calls.begin(), running_->calls.end(), comes_in_turns);
+    const bool any_in_turns = std::any_of(rounds_.begin(), rounds_.end(), [](const Round& each) {
+      const std::vector<cases::Call>& calls = each.recorded.calls;
+      return std::any_of(calls.begin(), calls.end(), comes_in_turns);
+    });
     if (!any_in_turns) return std::nullopt;
   }
-  cases::LiveCall live = live_call(call);
+  CallOfRound of = live_call(call);
   std::optional<stubs::Reply> out;
   {
     const std::lock_guard lock(mutex_);
-    if (running_ == nullptr || live.cause == cases::Cause::kProcess) return std::nullopt;
+    Round* round = round_of(of);
+    if (round == nullptr || of.live.cause == cases::Cause::kProcess) return std::nullopt;
     cases::Call masked;
-    masked.input = live.input;
-    mask_.redact(&masked);
-    out = reply_in_turns(masked.input, live.site);
+    masked.input = of.live.input;
+    round->mask.redact(&masked);
+    out = reply_in_turns(*round, masked.input, of.live.site);
   }
   // Nothing would ever answer it, and its client may wait for that before it says more.
   if (out && !out->problem.empty()) return reply(call);

@@ -1,5 +1,7 @@
 #include "daemon/replay/case_player.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -87,6 +89,7 @@ void CasePlayer::show_time(int64_t now_us) {
 }
 
 Result<void> CasePlayer::restart() {
+  runner_.leave();
   lane_.stop_services();
   answers_.start();
   show_time(first_us_.value_or(0));
@@ -98,8 +101,10 @@ Result<Played> CasePlayer::play(const cases::Case& of) {
   Played out;
   cases::EntryEnd end;
   const auto began = std::chrono::steady_clock::now();
-  auto executed = runner_.run_body(++executions_, {}, [&](ExecutionResult* result) -> Result<void> {
-    answers_.begin(of);
+  // The next number is that of the time behind it.
+  out.execution = executions_.fetch_add(2) + 1;
+  auto executed = runner_.run_body(out.execution, {}, [&](ExecutionResult* result) -> Result<void> {
+    answers_.begin(of, out.execution);
     show_time(of.base_us);
     show_draws(of.draws, false, &lane_.hub());
     end = send_entry(of.request, port_of(of.request), kEntryLimit, lane_.place().wake_fd);
@@ -117,12 +122,18 @@ Result<Played> CasePlayer::play(const cases::Case& of) {
   for (const std::string& note : executed->record.notes) {
     if (note.find(kTimeNotShown) != std::string::npos) out.time_notes.insert(note);
   }
-  out.verdict = answers_.end(of, end, std::move(doubts));
+  out.verdict = answers_.end(end, std::move(doubts));
   if (out.verdict.judged != cases::Judged::kPassed && !out.stopped)
     out.output = last_lines(lane_.place().log_path(service_), kLogLines);
   out.missed = answers_.missed();
   out.answer = std::move(end.answer);
   return out;
+}
+
+Rejudged CasePlayer::rejudged(bool waits) {
+  pollfd woken{lane_.place().wake_fd, POLLIN, 0};
+  if (waits) poll(&woken, 1, static_cast<int>(kLateCalls.count()));
+  return answers_.rejudged();
 }
 
 }  // namespace filibuster::replay

@@ -24,6 +24,7 @@ struct Played {
   cases::Answer answer;         // of the service
   std::vector<Hash128> missed;  // keys (identity.h) of what the calls without an answer brought
   double seconds = 0;
+  uint32_t execution = 0;
   bool stopped = false;  // the session was asked to end: no conclusion
   std::string output;    // the last lines of the service, where the case did not pass
   std::set<std::string>
@@ -36,6 +37,7 @@ void show_start_of_recording(const LoadedSet& set, bool shows_time, Lane* lane);
 
 class CasePlayer {
  public:
+  ~CasePlayer() { runner_.leave(); }
   // Whatever is given outlives the player. `service` is the one that has a process. `executions`: the number of the last one.
   static Result<std::unique_ptr<CasePlayer>> make(const Config& config, const TestConfig& test,
                                                   const std::string& service, Lane* lane,
@@ -50,6 +52,9 @@ class CasePlayer {
 
   // Error: the environment is broken.
   Result<Played> play(const cases::Case& of);
+  // What is to be said now of cases that were played before, by their execution, since they have called on behind their end. `waits`:
+  // for calls that may still come.
+  Rejudged rejudged(bool waits);
   // The service on a process of its own, which has done nothing yet.
   Result<void> restart();
 
@@ -61,7 +66,9 @@ class CasePlayer {
         lane_(*lane),
         answers_(*answers),
         executions_(*executions),
-        runner_(std::move(runner)) {}
+        runner_(std::move(runner)) {
+    runner_.stay();
+  }
   std::vector<std::string> calls_elsewhere(const ExecutionRecord& record) const;
   uint16_t port_of(const cases::Request& request) const;
   void show_time(int64_t now_us);

@@ -34,6 +34,13 @@ LoadedSet load_cases(const std::string& folder, std::vector<ConfigError>* errors
   LoadedSet out;
   out.folder = folder;
   const std::string set_path = folder + "/" + std::string(cases::kSetName) + ".json";
+  std::error_code failed;
+  if (fs::is_empty(folder, failed) && !failed && fs::is_directory(folder, failed)) {
+    errors->push_back({folder, 0, 0,
+                       "the folder is empty: there is no case in it. `filibuster record` makes "
+                       "some"});
+    return out;
+  }
   if (!fs::exists(set_path)) {
     errors->push_back({folder, 0, 0,
                        "this is no folder of cases: it has no set.json. `filibuster record` "

@@ -67,10 +67,12 @@ class DrawSearch {
     bool misleads = false;
   };
   Result<std::optional<Changed>> try_others(const std::vector<Place>& at, Other other);
-  // Whether any does, with others of any kind; nullopt: it is not known.
-  Result<std::optional<bool>> has_effect(const std::vector<Place>& at);
-  Result<void> halve(std::vector<Place> at);
+  // Precondition: other numbers at these places have done this together.
+  Result<void> halve(const std::vector<Place>& at, Other other, const Changed& did);
   Result<void> check_those_without_effect();
+  // Those that are not known to have an effect.
+  std::vector<Place> others() const;
+  void set(const std::vector<Place>& at, Effect effect);
   void finish();
   DrawPoint& point(const Place& at);
 
@@ -110,60 +112,48 @@ Result<std::optional<DrawSearch::Changed>> DrawSearch::try_others(const std::vec
   return std::optional(changed);
 }
 
-Result<std::optional<bool>> DrawSearch::has_effect(const std::vector<Place>& at) {
-  bool changes = false;
-  for (const Other other : kOthers) {
-    auto changed = try_others(at, other);
-    if (!changed) return changed.error();
-    if (!changed.value()) return std::optional<bool>();
-    changes = changes || changed.value()->any;
-    if (changed.value()->misleads && at.size() == 1) effects_[at.front()] = Effect::kUnfit;
-    if (changes && (at.size() > 1 || changed.value()->misleads)) break;
-  }
-  return std::optional(changes);
-}
-
-// Precondition: these places have an effect together.
-Result<void> DrawSearch::halve(std::vector<Place> at) {
+Result<void> DrawSearch::halve(const std::vector<Place>& at, Other other, const Changed& did) {
   if (at.size() == 1) {
-    effects_.try_emplace(at.front(), Effect::kSome);
+    set(at, did.misleads ? Effect::kUnfit : Effect::kSome);
     return {};
   }
   const auto middle = at.begin() + static_cast<std::ptrdiff_t>(at.size() / 2);
   const std::vector<Place> halves[] = {{at.begin(), middle}, {middle, at.end()}};
   bool any = false;
   for (const std::vector<Place>& half : halves) {
-    auto has = has_effect(half);
-    if (!has) return has.error();
-    if (!has.value()) {
-      for (const Place& each : half) effects_.try_emplace(each, Effect::kUnknown);
-      any = true;
-    } else if (*has.value()) {
-      any = true;
-      if (auto halved = halve(half); !halved) return halved;
-    } else {
-      for (const Place& each : half) effects_.try_emplace(each, Effect::kNone);
-    }
+    auto changed = try_others(half, other);
+    if (!changed) return changed.error();
+    if (!changed.value()) set(half, Effect::kUnknown);
+    if (!changed.value() || changed.value()->any) any = true;
+    if (!changed.value() || !changed.value()->any) continue;
+    if (auto halved = halve(half, other, *changed.value()); !halved) return halved;
   }
   // They have an effect only together.
-  if (!any) {
-    for (const Place& each : at) effects_[each] = Effect::kSome;
-  }
+  if (!any) set(at, Effect::kSome);
   return {};
 }
 
-// Two places may hide one another.
+// Two places may hide one another: all that seem to have none have others at the same time.
 Result<void> DrawSearch::check_those_without_effect() {
-  std::vector<Place> at;
-  for (const auto& [place, effect] : effects_) {
-    if (effect == Effect::kNone) at.push_back(place);
-  }
+  const std::vector<Place> at = others();
   if (at.empty() || at.size() == effects_.size()) return {};
-  auto has = has_effect(at);
-  if (!has) return has.error();
-  if (has.value() && !*has.value()) return {};
-  for (const Place& each : at) effects_[each] = has.value() ? Effect::kSome : Effect::kUnknown;
+  auto changed = try_others(at, Other::kOwn);
+  if (!changed) return changed.error();
+  if (!changed.value()) set(at, Effect::kUnknown);
+  if (changed.value() && changed.value()->any) set(at, Effect::kSome);
   return {};
+}
+
+std::vector<Place> DrawSearch::others() const {
+  std::vector<Place> out;
+  for (const auto& [place, effect] : effects_) {
+    if (effect == Effect::kNone) out.push_back(place);
+  }
+  return out;
+}
+
+void DrawSearch::set(const std::vector<Place>& at, Effect effect) {
+  for (const Place& each : at) effects_[each] = effect;
 }
 
 DrawPoint& DrawSearch::point(const Place& at) {
@@ -224,14 +214,15 @@ Result<DrawEffects> DrawSearch::run() {
   base_ = std::move(base).value();
   out.stopped = base_.size() != set_.cases.size();
   if (out.stopped) return out;
-  const std::vector<Place> places(all.begin(), all.end());
-  auto has = has_effect(places);
-  if (!has) return has.error();
-  if (has.value() && *has.value()) {
-    if (auto halved = halve(places); !halved) return halved.error();
-  } else {
-    for (const Place& each : places)
-      effects_[each] = has.value() ? Effect::kNone : Effect::kUnknown;
+  set({all.begin(), all.end()}, Effect::kNone);
+  for (const Other other : kOthers) {
+    const std::vector<Place> at = others();
+    if (at.empty()) break;
+    auto changed = try_others(at, other);
+    if (!changed) return changed.error();
+    if (!changed.value()) set(at, Effect::kUnknown);
+    if (!changed.value() || !changed.value()->any) continue;
+    if (auto halved = halve(at, other, *changed.value()); !halved) return halved.error();
   }
   if (auto checked = check_those_without_effect(); !checked) return checked.error();
   out.stopped = stopped_;

@@ -23,8 +23,10 @@ std::vector<std::string> lines_of(std::string_view text) {
 
 void Places::begin() {
   const std::lock_guard lock(mutex_);
-  places_.clear();
-  rpcs_.clear();
+  const auto is_old = [&](const auto& each) { return each.second.round < round_; };
+  std::erase_if(places_, is_old);
+  std::erase_if(rpcs_, is_old);
+  ++round_;
   lost_ = 0;
 }
 
@@ -37,10 +39,11 @@ void Places::event(const EventSource& source, const EventHead& head,
     if (seen.server == 0 && seen.local_port != 0)
       connections_[seen.local_port] = {source.agent, seen.connection};
   } else if (RpcAt at; type == EventType::kRpcAt && decode(payload.data(), payload.size(), &at)) {
-    if (at.incoming == 0) places_[{source.agent, at.connection, at.number}] = at.rpc;
+    if (at.incoming == 0) places_[{source.agent, at.connection, at.number}] = {at.rpc, round_};
   } else if (RpcIssued issued;
              type == EventType::kRpcIssued && decode(payload.data(), payload.size(), &issued)) {
-    rpcs_[issued.rpc] = {issued.parent_rpc, issued.flags, std::string(issued.stack_text)};
+    rpcs_[issued.rpc] = {issued.parent_rpc, issued.flags, head.execution,
+                         std::string(issued.stack_text), round_};
   }
 }
 
@@ -59,7 +62,7 @@ std::optional<FoundRpc> Places::at(uint16_t port, uint64_t number) const {
   const auto connection = connections_.find(port);
   if (connection == connections_.end()) return std::nullopt;
   const auto place = places_.find({connection->second.first, connection->second.second, number});
-  return place == places_.end() ? std::nullopt : found(place->second);
+  return place == places_.end() ? std::nullopt : found(place->second.rpc);
 }
 
 std::optional<FoundRpc> Places::of(uint64_t rpc) const {
@@ -70,12 +73,17 @@ std::optional<FoundRpc> Places::of(uint64_t rpc) const {
 std::optional<FoundRpc> Places::found(uint64_t rpc) const {
   const auto first = rpcs_.find(rpc);
   if (first == rpcs_.end()) return std::nullopt;
-  FoundRpc out{cases::Cause::kNone, lines_of(first->second.stack)};
+  FoundRpc out{cases::Cause::kNone, first->second.execution, lines_of(first->second.stack)};
   if ((first->second.flags & kRpcBackground) != 0) {
     out.cause = cases::Cause::kProcess;
     return out;
   }
-  // There is one entry at a time: the request of the case that runs.
+  // It belongs to the execution of its cause, which was told long ago.
+  if ((first->second.flags & kRpcLate) != 0 && first->second.parent != 0) {
+    out.cause = cases::Cause::kCase;
+    return out;
+  }
+  // There is one entry in an execution: the request of its case.
   auto at = first;
   for (int i = 0; i < kMostCauses && at != rpcs_.end(); ++i) {
     if ((at->second.flags & kRpcEntry) != 0) {

@@ -17,13 +17,15 @@ namespace filibuster::replay {
 
 struct FoundRpc {
   cases::Cause cause = cases::Cause::kNone;
+  uint32_t execution = 0;  // of kCase: that of the request that caused it, which may be over
   std::vector<std::string>
       stack;  // innermost first, as agents write it (daemon/agents/symbolize.h)
 };
 
 class Places final : public RecordingSink {
  public:
-  // The next case: what RPCs of the one before it were is forgotten. Connections stay.
+  // The next case. What RPCs of the one before it were is still known, since they may be under way; what is older is forgotten.
+  // Connections stay.
   void begin();
   // The RPC whose request is the `number`-th one of a connection from `port`, as RpcAt counts. nullopt: nobody said so.
   std::optional<FoundRpc> at(uint16_t port, uint64_t number) const;
@@ -45,7 +47,12 @@ class Places final : public RecordingSink {
   struct Rpc {
     uint64_t parent = 0;
     uint16_t flags = 0;
+    uint32_t execution = 0;
     std::string stack;
+    uint64_t round = 0;  // in which it was told
+  };
+  struct At {
+    uint64_t rpc = 0, round = 0;
   };
   using Place = std::tuple<uint32_t, uint64_t, uint64_t>;  // agent, connection, number
   std::optional<FoundRpc> found(uint64_t rpc) const;
@@ -53,9 +60,10 @@ class Places final : public RecordingSink {
   mutable std::mutex mutex_;  // guards all below
   std::map<uint16_t, std::pair<uint32_t, uint64_t>>
       connections_;  // by the port of the caller's end
-  std::map<Place, uint64_t> places_;
+  std::map<Place, At> places_;
   std::map<uint64_t, Rpc> rpcs_;
   uint64_t lost_ = 0;
+  uint64_t round_ = 0;  // how many cases there have been
 };
 
 }  // namespace filibuster::replay

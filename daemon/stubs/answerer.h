@@ -40,6 +40,7 @@ struct Reply {
   std::vector<std::pair<std::string, std::string>> trailers;
   std::vector<Part> parts;               // of HTTP, all of the body; empty: it leaves at once
   std::optional<uint32_t> stream_error;  // of kReset: the stream of HTTP/2 alone, with this code
+  uint64_t ticket = 0;  // of one with a delay: its answerer is told when it leaves; 0: it is not
 };
 
 class Answerer {
@@ -50,6 +51,8 @@ class Answerer {
   // The same for a call of gRPC whose request is not whole, when a message of it has come. nullopt: it is to be whole first. What is
   // answered then is answered for all of the call, if its end does not say something else.
   virtual std::optional<Reply> reply_open(const Call&) { return std::nullopt; }
+  // The reply with this ticket leaves, from the same thread.
+  virtual void leaves(uint64_t) {}
   // A client of the service came, and no call of it could be read: why.
   virtual void refuse(const std::string& service, const std::string& problem) = 0;
 };

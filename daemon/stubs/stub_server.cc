@@ -261,6 +261,7 @@ class Server final : public StubServer {
     while (!delayed_.empty() && delayed_.begin()->first <= Clock::now()) {
       const Delayed due = std::move(delayed_.begin()->second);
       delayed_.erase(delayed_.begin());
+      if (due.reply && due.reply->ticket != 0) answerer_->leaves(due.reply->ticket);
       const auto found = clients_.find(due.client);
       if (found == clients_.end()) continue;
       --found->second.delayed;

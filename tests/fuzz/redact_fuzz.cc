@@ -10,7 +10,7 @@
 #include "daemon/record/inflate.h"
 #include "daemon/record/redactor.h"
 #include "daemon/record/token.h"
-#include "daemon/redact/pattern.h"
+#include "daemon/redact/expression.h"
 
 using namespace filibuster;
 
@@ -28,14 +28,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view all(reinterpret_cast<const char*>(data), size);
   const std::string_view source = all.substr(0, all.find('\n'));
   const std::string_view text = all.substr(std::min(source.size() + 1, all.size()));
-  const auto compiled = Pattern::compile(source);
-  if (const auto* pattern = std::get_if<Pattern>(&compiled)) {
+  const auto compiled = Expression::compile(source);
+  if (const auto* pattern = std::get_if<Expression>(&compiled)) {
     for (size_t at = 0; at < std::min<size_t>(text.size(), 64); ++at) {
-      size_t before = at;
-      for (const size_t end : pattern->ends(text, at)) {
-        demand(end >= before && end <= text.size(), "ends go up, within the text");
-        before = end + 1;
-      }
+      const auto end = pattern->end(text, at, text.size());
+      demand(!end || (*end > at && *end <= text.size()), "a match ends behind its beginning");
+      demand(!end || pattern->next(text, at) == at, "where a match begins one may begin");
     }
   }
   const std::string token = record::token_of(text, "key", 0);

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -59,6 +60,9 @@ Result<void> AdmissionAct::before_services(Lane* lane) {
   answers_ = std::make_shared<replay::CaseAnswers>(set_, &recordings, places);
   lane->services().answer_by(answers_);
   replay::show_start_of_recording(set_, true, lane);
+  // What the service wrote while it was recorded stays.
+  lane->mark_logs("replay");
+  log_ = lane->place().log_path(service());
   return recordings.start(std::move(places), Recordings::What::kPlaces);
 }
 
@@ -77,6 +81,8 @@ void AdmissionAct::begin_pass(size_t pass) {
   const auto now = std::chrono::steady_clock::now();
   if (pass == 0) first_pass_ = now;
   player_->show_later(later_);
+  // Whoever replays the cases later does the same once, so each pass has to stand it.
+  answers_->hold_again();
   if (pass != 1) return;
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(first_pass_ + kBetweenPasses - now);
@@ -118,6 +124,10 @@ Result<void> AdmissionAct::run(SessionContext* session, Lane* lane, const TestCo
   if (admitted_.stopped) return {};
   if (auto saved = save(&admitted_); !saved) return saved;
   done_ = true;
+  if (admitted_.refused.empty()) {
+    std::error_code ignored;
+    std::filesystem::remove(std::exchange(log_, ""), ignored);
+  }
   return {};
 }
 
@@ -193,6 +203,7 @@ std::string AdmissionAct::summary() const {
     if (++shown > kMostShown) break;
     out += "  " + std::to_string(number) + ": " + why + "\n";
   }
+  if (!log_.empty()) out += "what the service wrote in the last replays: " + log_ + "\n";
   for (const std::string& note : admitted_.notes) out += note + "\n";
   return out;
 }

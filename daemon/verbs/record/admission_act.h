@@ -33,6 +33,7 @@ class AdmissionAct final : public replay::Stage {
 
   Result<void> restart() override { return player_->restart(); }
   Result<replay::Played> play(const cases::Case& of) override;
+  replay::Rejudged rejudged(bool waits) override { return player_->rejudged(waits); }
   void begin_pass(size_t pass) override;
   bool show_later(std::chrono::seconds by) override;
   std::vector<std::string> process_misses() const override { return answers_->process_misses(); }
@@ -54,6 +55,7 @@ class AdmissionAct final : public replay::Stage {
   std::chrono::steady_clock::time_point first_pass_;
   std::chrono::seconds later_{0};
   std::set<std::string> time_notes_;
+  std::string log_;  // of the service in the replays; "": it is not kept
   replay::Admitted admitted_;
   bool done_ = false;
   std::string problem_;

@@ -77,6 +77,7 @@ class RecordMode final : public Mode {
   Result<void> run(SessionContext* session, Lane* lane, TestConfig test, Exploration* out);
   Result<void> watch(SessionContext* session, Lane* lane);
   void finish() const;
+  std::string addresses(const Config& config, const PortMap& ports) const;
 
   const SessionRequest& request_;
   const std::shared_ptr<Ear> ear_ = std::make_shared<Ear>();
@@ -99,6 +100,22 @@ std::function<std::string(uint16_t)> port_names(const ServiceConfig& service,
     const auto found = names.find(port);
     return found == names.end() ? std::string() : found->second;
   };
+}
+
+// Where whoever uses the service finds it: "127.0.0.1:40123", or each port with its name.
+std::string RecordMode::addresses(const Config& config, const PortMap& ports) const {
+  const auto service =
+      std::find_if(config.services.begin(), config.services.end(),
+                   [&](const ServiceConfig& each) { return each.name == own().service; });
+  std::string out;
+  if (service == config.services.end()) return out;
+  for (const auto& [name, fixed] : service->ports) {
+    const auto port = ports.find(name);
+    if (port == ports.end()) continue;
+    out += (out.empty() ? "" : ", ") + ("127.0.0.1:" + std::to_string(port->second)) +
+           (service->ports.size() > 1 ? " (" + name + ")" : "");
+  }
+  return out;
 }
 
 bool RecordMode::begins_another_act(SessionRequest* request) {
@@ -167,7 +184,8 @@ Exploration RecordMode::explore(SessionContext* session, Lane* lane, const TestC
                  {"test", test.name},
                  {"resumed", false},
                  {"watching", request_.watches},
-                 {"recording", own().service}});
+                 {"recording", own().service},
+                 {"at", request_.watches ? addresses(session->config, lane->place().ports) : ""}});
   auto done = request_.watches ? watch(session, lane) : run(session, lane, test, &out);
   if (!done) out.error = done.error();
   out.report.counts.executed = 1;
@@ -270,7 +288,15 @@ std::string RecordMode::summary(const SessionReport& report, const SessionEnd&) 
     for (const std::string& note : test.notes) out += note + "\n";
   }
   if (!all.problem.empty()) out += "the recording ended early: " + all.problem + "\n";
-  if (admission_) out += admission_->summary();
+  if (admission_) {
+    out += admission_->summary();
+  } else if (own().admits && different > 0 && all.problem.empty()) {
+    out += (different == 1 ? "this case has not been replayed: `filibuster verify "
+                           : "these " + std::to_string(different) +
+                                 " cases have not been replayed: `filibuster verify ") +
+           own().folder + "` shows " +
+           (different == 1 ? "whether it passes" : "which of them pass") + "\n";
+  }
   return out;
 }
 

@@ -225,7 +225,11 @@ std::string verify_text(const VerifyResults& results) {
         "not recorded: " +
         redact(miss) + "\n";
   for (const std::string& note : results.notes) out += "note: " + redact(note) + "\n";
-  out += counts_text(results) + "\n";
+  if (results.all == 0 && results.error.empty()) {
+    out += "no conclusion: there is no case to replay in " + results.folder + "\n";
+  } else {
+    out += counts_text(results) + "\n";
+  }
   if (!results.cases.empty() && results.count(Judged::kDiffers) == 0 &&
       results.count(Judged::kNoConclusion) == 0 && results.process_misses.empty() &&
       results.judged() == Judged::kNoConclusion)

@@ -14,6 +14,7 @@ struct VerifiedCase {
   std::string file;   // absolute
   std::string route;  // "POST /orders"
   cases::Verdict verdict;
+  uint32_t execution = 0;  // of its last replay
   double seconds = 0;
   bool updated = false;     // what differed is in the file now
   std::string not_updated;  // why it is not; "": it was not asked for, or it is

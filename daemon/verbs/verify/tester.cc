@@ -55,11 +55,13 @@ Result<void> VerifyTester::run(VerifyResults* out) {
     if (request_.updates && row->verdict.judged == Judged::kDiffers) {
       if (auto updated = update(each, &row.value()); !updated) return updated;
     }
+    judge_again(false, &out->cases);
     in_order_ = in_order_ && row->verdict.judged == Judged::kPassed;
     played_.push_back(row->updated ? &accepted_.back() : &each);
     if (stopped_) return {};
     out->cases.push_back(std::move(row).value());
   }
+  judge_again(true, &out->cases);
   out->process_misses = answers_.process_misses();
   if (!set.set.counts.contains("admitted") && out->count(Judged::kDiffers) > 0)
     out->notes.push_back(
@@ -67,6 +69,20 @@ Result<void> VerifyTester::run(VerifyResults* out) {
         "followed by one, or that was not ended (docs/record.md)");
   out->notes.insert(out->notes.end(), time_notes_.begin(), time_notes_.end());
   return {};
+}
+
+void VerifyTester::judge_again(bool waits, std::vector<VerifiedCase>* rows) {
+  replay::Rejudged changed = player_->rejudged(waits);
+  for (VerifiedCase& row : *rows) {
+    const auto found = changed.find(row.execution);
+    if (found == changed.end()) continue;
+    row.verdict = std::move(found->second);
+    // What the file has is what was seen before.
+    if (row.updated && row.verdict.judged != Judged::kPassed) {
+      row.updated = false;
+      row.not_updated = "calls came behind it, when its file had been written";
+    }
+  }
 }
 
 // The cases that make the state in which this one began, on a process of their own.
@@ -92,6 +108,7 @@ Result<VerifiedCase> VerifyTester::replay(const cases::Case& of) {
   row.name = cases::name_in_path(of.file);
   row.route = cases::route_of(of.request.method, of.request.target);
   row.seconds = played->seconds;
+  row.execution = played->execution;
   row.verdict = std::move(played->verdict);
   row.output = std::move(played->output);
   stopped_ = stopped_ || played->stopped;
@@ -130,6 +147,7 @@ Result<void> VerifyTester::update(const cases::Case& of, VerifiedCase* row) {
     if (auto ready = replay_again(of); !ready) return ready;
     auto replayed = replay(next);
     if (!replayed) return replayed.error();
+    row->execution = replayed->execution;
     verdict = std::move(replayed->verdict);
     if (verdict.judged == Judged::kNoConclusion) {
       row->not_updated = verdict.why;

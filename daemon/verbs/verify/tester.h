@@ -24,6 +24,8 @@ class VerifyTester {
 
  private:
   Result<VerifiedCase> replay(const cases::Case& of);
+  // Cases call on behind their end, and are others then.
+  void judge_again(bool waits, std::vector<VerifiedCase>* rows);
   Result<void> bring_into_state(const cases::Case& of);
   Result<void> replay_again(const cases::Case& of);
   Result<void> save(cases::Case accepted, VerifiedCase* row);

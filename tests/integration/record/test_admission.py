@@ -43,13 +43,26 @@ def test_what_varies_is_masked_and_nothing_else(varied):
     rules = masks_of(varied)
     assert rules["varying_headers"] == ["x-request-id"], rules
     masks = {rule["on"]["service"]: {key: sorted(rule["mask"][key]) for key in rule["mask"]} for rule in rules["masks"]}
-    assert masks == {"orders": {"response": ["/at", "/id", "/tags/*/tag", "/took_ms"]}, "cache": {"json": ["/1"]},
+    assert masks == {"orders": {"response": ["/at", "/id", "/took_ms"]}, "cache": {"json": ["/1"]},
                      "pricing": {"path": [2], "query": ["at"], "json": ["/event/id"]}}, rules
+    assert [rule["mask"] for rule in rules["unordered"]] == [{"response": ["/tags/*"]}] and "any_type" not in rules, rules
     # The two requests for the same thing differ in what varies alone.
     kept = {each["request"]["target"]: each["seen"] for each in cases(varied)}
     assert kept == {"/things/1": 2, "/things/2": 1, "/plain": 1}, kept
     verified, found = verify(varied)
     assert verified.exit_code == 0 and len(found["cases"]) == 3, verified
+
+
+def test_what_the_recorded_service_wrote_stays_and_its_replays_are_quiet(varied):
+    logs = varied.root / "logs"
+    run = record(varied, get("/plain"))
+    assert run.exit_code == 0 and (logs / "orders-0.log").read_text() == "recorded\n" and not (logs / "orders-0.replay.log").exists(), run
+    told = [line for line in run.errors.splitlines() if line.startswith("service orders ")]
+    assert [line.split()[2].rstrip(":") for line in told] == ["ready", "exited", "ready"], run.errors
+    # What is not kept has a reason that somebody may look for.
+    run = record_as_it_comes(varied, get("/login"), get("/plain"), folder="other", options=())
+    assert f"what the service wrote in the last replays: {logs}/orders-0.replay.log" in run.output, run
+    assert (logs / "orders-0.log").read_text() == "recorded\n" and (logs / "orders-0.replay.log").read_text() == "replayed\n", run
 
 
 def test_a_field_that_does_not_vary_is_still_compared(varied):

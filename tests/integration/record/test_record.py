@@ -223,7 +223,16 @@ def test_without_traffic_what_comes_is_recorded_until_ctrl_c(native):
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
-    assert "GET /orders/_: 1" in output
+    assert "GET /orders/_: 1" in output and f"recording 'orders' at 127.0.0.1:{port} until Ctrl-C" in errors, errors
+
+
+def test_traffic_that_is_stopped_leaves_cases_that_were_not_replayed(native):
+    native.write("traffic.sh", get("/orders/3") + "\nexec sleep 1000")
+    process = native.start("record", "-c", "filibuster.json", "--service", "orders", "--out", "cases", "--", "sh", "traffic.sh")
+    wait_until(lambda: cases(native), "a case is written")
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert "this case has not been replayed: `filibuster verify " in output, (output, errors)
 
 
 def test_a_service_needs_no_configuration(native):

@@ -92,6 +92,38 @@ def test_two_recordings_differ_in_what_is_no_secret(project):
         "new: GET /orders/_  cccccccccccc", "3 cases, 2 different"]
 
 
+def test_a_folder_without_cases_is_said_to_be_one(project):
+    folder = project.directory / "cases"
+    write_cases(folder)
+    for verb, expected in (("list", f"there is no case of 'orders' in {folder}\n"), ("check", f"there is no case in {folder}\n")):
+        run = cases_verb(verb, folder)
+        assert (run.returncode, run.stdout) == (0, expected), run
+    shown = cases_verb("show", folder)
+    assert shown.returncode == 2 and f"{folder} is a folder: `filibuster cases list {folder}` names the files of its cases" in shown.stderr, shown
+    (folder / "set.json").unlink()
+    for verb in ("list", "check"):
+        run = cases_verb(verb, folder)
+        assert run.returncode == 2 and "the folder is empty: there is no case in it" in run.stderr, run
+
+
+def test_what_varies_is_no_difference_of_two_recordings(project):
+    before, now = project.directory / "before", project.directory / "now"
+    call = {**http_call("/log/a1", 100), "site": "1a2b3c4d"}
+    write_cases(before, case("/orders/1", [call], {"id": "a1", "order": 1}))
+    write_cases(now, case("/orders/1", [{**call, "target": "/log/b2"}], {"id": "b2", "order": 1}, server="x"))
+    assert cases_verb("diff", before, now).returncode == 1
+    masks = [{"on": {"service": "orders", "method": "GET", "path": "/orders/*"}, "mask": {"response": ["/id"]}},
+             {"on": {"caller": "orders", "service": "pricing", "method": "GET", "path": "/log/*"}, "mask": {"path": [2]}}]
+    document = json.loads((before / "set.json").read_text())
+    (before / "set.json").write_text(json.dumps({**document, "masks": masks, "varying_headers": ["server"]}))
+    same = cases_verb("diff", before, now)
+    assert (same.returncode, same.stdout) == (0, "1 case, 0 different\n"), same
+    # Of what varies the type is still the same.
+    other = project.directory / "other"
+    write_cases(other, case("/orders/1", [call], {"id": 7, "order": 1}))
+    assert "/json/id: a number, not a text" in cases_verb("diff", before, other).stdout
+
+
 def test_a_file_of_cases_with_all_of_its_members_is_of_its_schema(project):
     answer = {"status": 200, "headers": [["A", "b"]], "text": "x", "trailers": [["T", "1"]], "pieces": [[1, 20]], "ends": "closed"}
     calls = [{**http_call("/prices/1", 100), "site": "1a2b3c4d", "cause": "none"}, {**redis_call("GET", "a", reply=None), "after": []},

@@ -41,6 +41,7 @@ def test_cases_pass_without_any_dependency(project):
 
 
 @pytest.mark.parametrize("bug, first, text", [
+    ("together", "order", "call 2, GET /prices/7 of pricing, came before call 1 was answered, GET /tax of pricing"),
     ("order", "order", "call 1, GET /tax of pricing, came before call 0 was answered, GET price:7 of cache"),
     ("input", "input", 'call 1, GET /tax of pricing, brings something else: /query/of is new: "all"'),
     ("missing", "missing", "call 1 did not come: GET /tax of pricing"),
@@ -149,6 +150,20 @@ def test_a_call_behind_the_answer_is_waited_for(project):
     assert run.exit_code == 0, run
 
 
+def test_a_call_behind_the_answer_is_told_with_its_own_case(project):
+    write_cases(project.directory / "cases", FIRST, SECOND)
+    run, found = verify(project, bug="behind")
+    first, second = found["cases"]
+    assert run.exit_code == 1 and kinds(first) == ["extra"] and "GET /audit of pricing" in first["differences"][0]["text"], run
+    assert second["judged"] == "passed" and second["served"] == 2, run
+
+
+def test_a_call_behind_the_last_answer_is_seen(project):
+    write_cases(project.directory / "cases", FIRST)
+    run, found = verify(project, FEATURE="late")
+    assert run.exit_code == 1 and kinds(found["cases"][0]) == ["extra"], run
+
+
 def test_a_call_of_the_start_that_is_not_recorded_is_no_conclusion(project):
     write_cases(project.directory / "cases", FIRST)
     run, found = verify(project, bug="start")
@@ -192,6 +207,15 @@ def test_what_is_no_folder_of_cases_is_refused(project, change, expected):
     change(project.directory / "cases")
     run, _ = verify(project)
     assert run.exit_code == 2 and expected in run.errors, run
+
+
+def test_where_there_is_no_case_that_is_said(project):
+    write_cases(project.directory / "cases")
+    run, found = verify(project)
+    assert run.exit_code == 3 and "no conclusion: there is no case to replay in " in run.output and found["judged"] == "no conclusion", run
+    (project.directory / "cases/set.json").unlink()
+    run = project.filibuster("verify", "cases")
+    assert run.exit_code == 3 and "cases is empty: there is no case to replay" in run.errors, run
 
 
 def test_the_service_of_the_cases_is_named(project):

@@ -81,6 +81,31 @@ TEST_F(Replayed, AnotherKeyIsAnotherInput) {
             (std::vector<FieldDifference>{{"/call/1", "\"price:7\"", "\"price:8\""}}));
 }
 
+TEST_F(Replayed, ACallByAnotherPathIsAnotherInput) {
+  sent_[1].input.http.target = "/v2/price?of=7";
+  sent_.resize(2);  // it got an error, and the service gave up
+  end_.answer.status = 502;
+  const Verdict verdict = replay();
+  ASSERT_EQ(kinds(verdict), (Kinds{"input", "missing", "missing", "answer"}));
+  EXPECT_EQ(verdict.differences[0].call, 1u);
+  EXPECT_TRUE(verdict.differences[0].is_moved);
+  EXPECT_EQ(verdict.differences[0].text,
+            "call 1, GET /prices/7 of pricing, brings something else: /target: \"/v2/price\", not "
+            "\"/prices/7\"; /query/of is new: \"7\"");
+}
+
+TEST_F(Replayed, WhichOfTwoExtraCallsAMissingOneBecameIsNotKnown) {
+  sent_[1].input.http.target = "/v2/price";
+  sent_.insert(sent_.begin() + 1, live(http_input("pricing", "GET", "/v2/vat")));
+  EXPECT_EQ(kinds(replay()), (Kinds{"extra", "extra", "missing"}));
+}
+
+TEST_F(Replayed, ACallToAnotherServiceIsAnotherCall) {
+  sent_[1].input.to = "prices";
+  sent_[1].input.http.target = "/v2/price";
+  EXPECT_EQ(kinds(replay()), (Kinds{"extra", "missing"}));
+}
+
 TEST_F(Replayed, ADroppedWriteIsMissing) {
   sent_.erase(sent_.begin() + 2);
   const Verdict verdict = replay();

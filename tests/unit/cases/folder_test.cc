@@ -55,6 +55,21 @@ TEST(SetFile, ComesBackWithTheSameBytes) {
   EXPECT_TRUE(rules_of(read.value).ok());
 }
 
+TEST(SetFile, HowFarWhatVariesMayVaryComesBack) {
+  CaseSet set = any_set();
+  set.varying_headers = {"date", "x-id"};
+  set.optional_headers = {"x-id"};
+  set.any_type = set.unordered = set.masks;
+  set.unordered[0].json = {"/tags/*"};
+  const std::string text = write_set(set);
+  const ReadSet read = read_set(text, "set.json");
+  ASSERT_TRUE(read.errors.empty()) << read.errors[0].message;
+  EXPECT_EQ(write_set(read.value), text);
+  EXPECT_EQ(read.value.optional_headers, set.optional_headers);
+  EXPECT_EQ(read.value.any_type.at(0).json, set.any_type[0].json);
+  EXPECT_EQ(read.value.unordered.at(0).json, set.unordered[0].json);
+}
+
 TEST(SetFile, WhatIsWrongHasItsPlace) {
   const auto with = [](std::string_view from, std::string_view to) {
     std::string text = write_set(any_set());

@@ -58,6 +58,79 @@ TEST(Route, NamesTakeMoreDigitsWhereOneIsTaken) {
   EXPECT_TRUE(is_plain_file_name(body_file_name("0123456789ab", 2)));
 }
 
+// How the answer `now` differs from `recorded` under the rules of the set.
+std::string answer_differences(const CaseSet& set, const Answer& recorded, const Answer& now) {
+  const Rules rules = rules_of(set).value();
+  Request request;
+  request.method = "GET";
+  request.target = "/orders";
+  return to_text(
+      differences(answer_fields(recorded, request, rules), answer_fields(now, request, rules)));
+}
+
+Answer json_answer(std::string body, Headers headers = {}) {
+  Answer out;
+  out.body = std::move(body);
+  out.headers = std::move(headers);
+  return out;
+}
+
+TEST(WhatVaries, KeepsItsType) {
+  CaseSet set;
+  set.masks = {mask_on("/orders")};
+  set.masks[0].response = {"/v"};
+  const std::pair<const char*, const char*> of_type[] = {
+      {"1", "a number"}, {"-2.5e1", "a number"},     {"\"a\"", "a text"}, {"true", "true or false"},
+      {"[1]", "a list"}, {"false", "true or false"}, {"{}", "an object"}, {"null", "no value"}};
+  const auto with = [](const std::string& value) { return json_answer("{\"v\":" + value + "}"); };
+  for (const auto& [one, type] : of_type) {
+    for (const auto& [other, other_type] : of_type) {
+      const std::string expected = std::string_view(type) == other_type
+                                       ? ""
+                                       : "/json/v: " + std::string(other_type) + ", not " + type;
+      EXPECT_EQ(answer_differences(set, with(one), with(other)), expected);
+    }
+  }
+  EXPECT_EQ(answer_differences(set, with("1"), json_answer("{}")),
+            "/json/v is missing, it was a number; /json is new: {}");
+  set.any_type = set.masks;
+  EXPECT_EQ(answer_differences(set, with("1"), with("\"a\"")), "");
+}
+
+TEST(WhatVaries, AListWithoutAnOrderHasTheSameElements) {
+  CaseSet set;
+  set.masks = {mask_on("/orders")};
+  set.masks[0].response = {"/tags/*/at"};
+  set.unordered = {mask_on("/orders")};
+  set.unordered[0].response = {"/tags/*", "/*"};
+  const auto tags = [](const std::string& list) { return json_answer("{\"tags\":" + list + "}"); };
+  const Answer recorded = tags(R"([{"n":"a","at":1},{"n":"b","at":2},{"n":"b","at":3}])");
+  EXPECT_EQ(answer_differences(set, recorded,
+                               tags(R"([{"n":"b","at":7},{"n":"a","at":8},{"n":"b","at":9}])")),
+            "");
+  EXPECT_EQ(answer_differences(set, recorded,
+                               tags(R"([{"n":"b","at":7},{"n":"a","at":8},{"n":"a","at":9}])")),
+            "/json/tags/1/n: \"a\", not \"b\"");
+  EXPECT_EQ(answer_differences(set, recorded, tags(R"([{"n":"b","at":7},{"n":"a","at":8}])")),
+            "/json/tags/2/n is missing, it was \"b\"; /json/tags/2/at is missing, it was a number");
+  // A list that is the whole body, and one of another name.
+  EXPECT_EQ(answer_differences(set, json_answer("[1,2]"), json_answer("[2,1]")), "");
+  EXPECT_NE(answer_differences(set, json_answer(R"({"x":[1,2]})"), json_answer(R"({"x":[2,1]})")),
+            "");
+}
+
+TEST(WhatVaries, AHeaderIsThere) {
+  CaseSet set;
+  set.varying_headers = {"x-id"};
+  const Answer recorded = json_answer("", {{"X-Id", "1"}});
+  EXPECT_EQ(answer_differences(set, recorded, json_answer("", {{"x-id", "2"}})), "");
+  EXPECT_EQ(answer_differences(set, recorded, json_answer("")),
+            "/headers/x-id is missing, it was *");
+  EXPECT_EQ(answer_differences(set, json_answer(""), recorded), "/headers/x-id is new: *");
+  set.optional_headers = {"x-id"};
+  EXPECT_EQ(answer_differences(set, recorded, json_answer("")), "");
+}
+
 TEST(Identity, WhatIsTheSameForAServiceIsTheSameHere) {
   const Rules rules = plain_rules();
   const auto same = [&](const CallInput& a, const CallInput& b) {
@@ -110,11 +183,12 @@ TEST(Identity, WhatIsMaskedTakesNoPart) {
     return keys_under(http_input("pay", "POST", target, body), rules);
   };
   const Keys of = keys("/pay/a?nonce=1", R"({"meta":{"x":1},"items":[{"id":1,"at":5}]})");
-  EXPECT_EQ(of, keys("/pay/b?nonce=2", R"({"meta":"y","items":[{"id":1,"at":6}]})"));
-  EXPECT_NE(of, keys("/pay/b?nonce=2", R"({"meta":"y","items":[{"id":2,"at":6}]})"));
+  EXPECT_EQ(of, keys("/pay/b?nonce=2", R"({"meta":{},"items":[{"id":1,"at":6}]})"));
+  EXPECT_NE(of, keys("/pay/b?nonce=2", R"({"meta":"y","items":[{"id":1,"at":6}]})"));
+  EXPECT_NE(of, keys("/pay/b?nonce=2", R"({"meta":{},"items":[{"id":2,"at":6}]})"));
   // A field that is masked is there nevertheless.
   EXPECT_NE(of, keys("/pay/b?nonce=2", R"({"items":[{"id":1,"at":6}]})"));
-  EXPECT_NE(of, keys("/pay/b", R"({"meta":"y","items":[{"id":1,"at":6}]})"));
+  EXPECT_NE(of, keys("/pay/b", R"({"meta":{},"items":[{"id":1,"at":6}]})"));
 }
 
 TEST(Identity, WordsOfCommandsAreMaskedByTheirNumber) {

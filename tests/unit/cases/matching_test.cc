@@ -44,6 +44,25 @@ TEST_F(Matching, EqualCallsAreAnsweredInTheirOrder) {
   EXPECT_NE(matcher_.arrivals().back().problem.find("answered already"), std::string::npos);
 }
 
+TEST_F(Matching, ACaseThatIsOverStillAnswersItsCalls) {
+  ProcessRecord process;
+  Matcher first(&rules_, &process);
+  Case of = order_case(), next = order_case();
+  first.begin(&of);
+  first.end();
+  Matcher second = first;
+  second.begin(&next);
+  EXPECT_EQ(asked(&first, live(redis_input(R"(["get", "price:7"])"))), "null");
+  EXPECT_EQ(first.pool().taken(), 1u);
+  EXPECT_EQ(second.pool().taken(), 0u);
+  EXPECT_TRUE(second.arrivals().empty());
+  // Both are of one process.
+  LiveCall by_itself = live(http_input("ids", "GET", "/other"));
+  by_itself.cause = Cause::kProcess;
+  EXPECT_EQ(asked(&second, by_itself), "miss");
+  EXPECT_EQ(first.process_misses().size(), 1u);
+}
+
 TEST_F(Matching, TheSiteTellsEqualCallsApart) {
   add_call(&case_, http_input("ids", "POST", "/next"), "first", "aaaa");
   add_call(&case_, http_input("ids", "POST", "/next"), "second", "bbbb");

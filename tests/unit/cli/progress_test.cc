@@ -235,6 +235,30 @@ TEST(TerminalView, TheLineIsCutToTheTerminalAtAWord) {
   EXPECT_EQ(view.show(event(starting), kStart).progress, "\rservice äääää\x1b[K");
 }
 
+TEST(PlainView, ReplaysStartAServiceAgainWithoutALine) {
+  ProgressView view({.terminal = false, .columns = 80});
+  const auto shown = [&](const char* text) { return view.show(event(text), kStart).progress; };
+  const char* const ready = R"({"type": "service", "name": "a", "state": "ready", "pid": 7})";
+  EXPECT_EQ(shown(ready), "service a ready (pid 7)\n");
+  EXPECT_EQ(shown(R"({"type": "session", "recording": "a", "replaying": 2})"),
+            "replaying 2 cases of 'a' alone, to see which are kept\n");
+  EXPECT_EQ(shown(ready), "");
+  EXPECT_EQ(shown(R"({"type": "service", "name": "a", "state": "exited", "detail": "stopped"})"),
+            "");
+  EXPECT_EQ(
+      shown(R"({"type": "service", "name": "a", "state": "exited", "detail": "exit status 3"})"),
+      "service a exited: exit status 3\n");
+}
+
+TEST(PlainView, ARecordingThatIsFollowedSaysWhereTheServiceListens) {
+  ProgressView view({.terminal = false, .columns = 80});
+  EXPECT_EQ(view.show(event(R"({"type": "session", "recording": "a", "watching": true,
+                                "at": "127.0.0.1:4"})"),
+                      kStart)
+                .progress,
+            "recording 'a' at 127.0.0.1:4 until Ctrl-C\n");
+}
+
 TEST(TerminalView, LinesThatStayBreakAtWords) {
   ProgressView view({.terminal = true, .color = true, .columns = 24});
   EXPECT_EQ(view.note("the daemon did not take the request"),

@@ -44,10 +44,16 @@ class FakeStage final : public Stage {
   Result<Played> play(const Case& of) override {
     ++replays;
     Played out;
+    out.execution = static_cast<uint32_t>(replays);
+    if (played.empty()) first_of_pass = out.execution;
     out.verdict = judge(of);
     out.stopped = stops;
     played.push_back(of.request.target);
     return out;
+  }
+  Rejudged rejudged(bool waits) override {
+    waited += waits ? 1 : 0;
+    return std::exchange(late, {});
   }
   void begin_pass(size_t number) override { pass = number; }
   bool show_later(std::chrono::seconds by) override {
@@ -65,6 +71,9 @@ class FakeStage final : public Stage {
 
   std::function<Verdict(const Case&)> judge = [](const Case&) { return passed(); };
   std::vector<Secret> in_case;
+  Rejudged late;
+  size_t waited = 0;
+  uint32_t first_of_pass = 0;
   std::vector<std::string> played;  // by this process
   size_t restarts = 0, replays = 0, pass = 0;
   std::chrono::seconds later{0};
@@ -125,6 +134,23 @@ TEST_F(AdmissionTest, WhatVariesIsMaskedAndCasesThatAreEqualThenAreOne) {
   EXPECT_EQ(out->equal, 1u);
   EXPECT_EQ(set_.set.masks.size(), 1u);
   EXPECT_EQ(out->masks.size(), 1u);
+}
+
+TEST_F(AdmissionTest, ACallThatCameWhileTheNextCaseRanRefusesItsOwn) {
+  add("/a", 1);
+  add("/b", 2);
+  stage_.judge = [&](const Case& of) {
+    stage_.late.clear();
+    if (of.request.target == "/b" && !stage_.played.empty() && stage_.pass >= 5)
+      stage_.late.emplace(stage_.first_of_pass, differs(DifferenceKind::kExtra));
+    return passed();
+  };
+  const auto out = Admission(&set_, &stage_).run();
+  ASSERT_TRUE(out.ok());
+  EXPECT_EQ(kept(), (Targets{"/b"}));
+  ASSERT_EQ(out->refused.size(), 1u);
+  EXPECT_EQ(out->refused[0].value.request.target, "/a");
+  EXPECT_GE(stage_.waited, 1u) << "a call of the last case may still come";
 }
 
 TEST_F(AdmissionTest, AnOrderThatIsBrokenOnceIsNoOrder) {

@@ -73,14 +73,20 @@ class Scripted final : public Answerer {
     if (what == "/closed" || what == "CLOSED") out.end = End::kClosed;
     if (what == "/reset") out.end = End::kReset;
     if (what == "/silent") out.end = End::kSilence;
+    if (what == "/held") {
+      out.answer.delay = std::chrono::milliseconds(1);
+      out.ticket = 7;
+    }
     out.answer.status = 204;
     out.resp = "%1\r\n+a\r\n:1\r\n";
     calls.push_back(std::move(call));
     return out;
   }
+  void leaves(uint64_t ticket) override { left.push_back(ticket); }
   void refuse(const std::string&, const std::string&) override {}
 
   std::vector<Call> calls;
+  std::vector<uint64_t> left;  // tickets
 };
 
 class AStubServer : public ::testing::Test {
@@ -106,6 +112,15 @@ TEST_F(AStubServer, EndsConnectionsAsItsAnswererSays) {
   const Client redis = connect_to(cache);
   send_all(redis, "*1\r\n$6\r\nCLOSED\r\n");
   EXPECT_EQ(receive(redis), "");
+}
+
+TEST_F(AStubServer, TellsWhenAReplyThatWasHeldBackLeaves) {
+  const Client client = connect_to(web);
+  send_all(client, "GET /held HTTP/1.1\r\n\r\nGET /other HTTP/1.1\r\nConnection: close\r\n\r\n");
+  EXPECT_NE(receive(client).find("HTTP/1.1 204"), std::string::npos);
+  server.reset();  // its thread has ended
+  EXPECT_EQ(answerer.left, std::vector<uint64_t>{7});
+  ASSERT_EQ(answerer.calls.size(), 2u);
 }
 
 // A request behind one that gets nothing waits with it, and the connection ends when its client ends it.

@@ -14,6 +14,8 @@ import redis
 
 BUG, FEATURE = os.environ.get("BUG", ""), os.environ.get("FEATURE", "")
 memory = {}
+came = threading.Condition()
+requests = [0]
 CACHE = redis.Redis(port=int(os.environ["CACHE_PORT"]))
 
 
@@ -40,16 +42,36 @@ def tax():
     return memory["tax"]
 
 
+def together(*paths):
+    connections = [http.client.HTTPConnection("127.0.0.1", int(os.environ["PRICING_PORT"]), timeout=20) for _ in paths]
+    for connection in connections:
+        connection.connect()
+    for connection, path in zip(connections, paths):
+        connection.request("GET", path)
+    return [cents(json.load(connection.getresponse())) for connection in connections]
+
+
 def order(item):
     first = tax() if BUG == "order" else None
     price = CACHE.get("price:" + item)
-    added = tax() if first is None else first
+    if BUG == "together":
+        added, fetched = together("/tax", "/prices/" + item)
+    else:
+        added = tax() if first is None else first
     if price is None:
-        price = cents(get("/prices/" + item))
+        price = fetched if BUG == "together" else cents(get("/prices/" + item))
         if BUG != "dropped":
             CACHE.set("price:" + item, price)
     if BUG == "extra":
         get("/audit")
+    if BUG == "behind":
+        with came:
+            requests[0] += 1
+            came.notify_all()
+            if requests[0] == 1:
+                threading.Thread(target=audit_behind).start()
+            else:
+                came.wait_for(lambda: "audited" in memory)
     if FEATURE == "late":
         threading.Timer(0.05, CACHE.set, ("late", item)).start()
     if BUG == "elsewhere":
@@ -57,6 +79,17 @@ def order(item):
     if BUG == "dies":
         os._exit(3)
     return {"id": int(item), "total": int(price) + added, **({"by": "me"} if BUG == "answer" else {})}
+
+
+def audit_behind():
+    """A thread of the first request calls while the second one is open, which waits for that."""
+    number = requests[0]
+    with came:
+        came.wait_for(lambda: requests[0] > number)
+    get("/audit")
+    with came:
+        memory["audited"] = True
+        came.notify_all()
 
 
 def both(item):

@@ -102,5 +102,6 @@ class Varied(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
+print("replayed" if "FILIBUSTER_REPLAY" in os.environ else "recorded", flush=True)
 ThreadingHTTPServer.daemon_threads = True
 ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Varied).serve_forever()
