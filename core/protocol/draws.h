@@ -25,14 +25,16 @@ enum class DrawSource : uint8_t {
   kJava = 10,         // java.util.Random, ThreadLocalRandom, SecureRandom
   // getrandom(2) by syscall(2). OpenSSL seeds itself so, at times that nobody foresees.
   kSyscall = 11,
+  kUuid = 12,  // uuid_generate(3) and its like
 };
-inline constexpr DrawSource kLastDrawSource = DrawSource::kSyscall;
+inline constexpr DrawSource kLastDrawSource = DrawSource::kUuid;
 
 // As cases name it.
 constexpr std::string_view draw_source_name(DrawSource source) {
   constexpr std::string_view kNames[] = {
       "",           "getrandom",          "getentropy", "/dev/urandom", "arc4random", "rand",
-      "RAND_bytes", "std::random_device", "python",     "node",         "java",       "syscall"};
+      "RAND_bytes", "std::random_device", "python",     "node",         "java",       "syscall",
+      "libuuid"};
   return source <= kLastDrawSource ? kNames[static_cast<size_t>(source)] : std::string_view();
 }
 

@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
+#include <type_traits>
 
 #include "preload/interpose.h"
 #include "preload/os/raw_syscall.h"
@@ -53,13 +55,21 @@ enum LibraryFunction : size_t {
   kRandBytes,
   kRandPrivBytes,
   kRandomDeviceGetval,
+  kUuidGenerate,
+  kUuidGenerateRandom,
+  kUuidGenerateTime,
+  kUuidGenerateTimeSafe,
   kLibraryFunctions
 };
 constexpr struct {
   const char *name, *library;
 } kOfLibraries[kLibraryFunctions] = {{"RAND_bytes", "/libcrypto.so"},
                                      {"RAND_priv_bytes", "/libcrypto.so"},
-                                     {"_ZNSt13random_device9_M_getvalEv", "/libstdc++.so"}};
+                                     {"_ZNSt13random_device9_M_getvalEv", "/libstdc++.so"},
+                                     {"uuid_generate", "/libuuid.so"},
+                                     {"uuid_generate_random", "/libuuid.so"},
+                                     {"uuid_generate_time", "/libuuid.so"},
+                                     {"uuid_generate_time_safe", "/libuuid.so"}};
 struct LibraryOriginals {
   std::atomic<void*> of[kLibraryFunctions];
 };
@@ -76,6 +86,35 @@ Function original_of(LibraryFunction which, const void* caller) {
     if (known != nullptr) known->of[which].store(found, std::memory_order_relaxed);
   }
   return reinterpret_cast<Function>(found);
+}
+
+constexpr size_t kUuidBytes = 16;
+
+// 0: it was made as it should be; -1: it may be that of another process (uuid_generate_time_safe(3)).
+template <typename Result>
+int drawn_uuid(LibraryFunction which, unsigned char* out, const void* caller) {
+  const auto original = original_of<Result (*)(unsigned char*)>(which, caller);
+  const auto make = [&]() -> int {
+    if (original == nullptr) {
+      // Whoever looks for the function finds it here, without libuuid. A UUID of version 4 (RFC 9562):
+      fill_from_kernel(out, kUuidBytes);
+      out[6] = static_cast<unsigned char>((out[6] & 0x0f) | 0x40);
+      out[8] = static_cast<unsigned char>((out[8] & 0x3f) | 0x80);
+      return 0;
+    }
+    if constexpr (std::is_void_v<Result>) {
+      original(out);
+      return 0;
+    } else {
+      return original(out);
+    }
+  };
+  if (__builtin_expect(!draws_matter(), 1)) return make();
+  Draw draw(DrawSource::kUuid);
+  if (draw.give(out, kUuidBytes)) return 0;
+  const int result = make();
+  draw.keep(out, kUuidBytes);
+  return result;
 }
 
 unsigned arc4random_or_kernel() {
@@ -102,6 +141,7 @@ using filibuster::preload::arc4random_or_kernel;
 using filibuster::preload::Draw;
 using filibuster::preload::drawn_bytes;
 using filibuster::preload::drawn_number;
+using filibuster::preload::drawn_uuid;
 using filibuster::preload::drawn_whole;
 using filibuster::preload::draws_matter;
 using filibuster::preload::fill_from_kernel;
@@ -184,6 +224,29 @@ FILIBUSTER_HOOK(long, mrand48, ()) {
   return drawn_number<long>(DrawSource::kLibc, [] { return REAL(mrand48)(); });
 }
 
+// The state of these is the caller's.
+FILIBUSTER_HOOK(long, jrand48, (unsigned short state[3])) {
+  if (__builtin_expect(!draws_matter(), 1)) return REAL(jrand48)(state);
+  return drawn_number<int32_t>(DrawSource::kLibc,
+                               [&] { return static_cast<int32_t>(REAL(jrand48)(state)); });
+}
+
+FILIBUSTER_HOOK(long, nrand48, (unsigned short state[3])) {
+  if (__builtin_expect(!draws_matter(), 1)) return REAL(nrand48)(state);
+  return drawn_number<int32_t>(DrawSource::kLibc,
+                               [&] { return static_cast<int32_t>(REAL(nrand48)(state)); });
+}
+
+FILIBUSTER_HOOK(double, erand48, (unsigned short state[3])) {
+  if (__builtin_expect(!draws_matter(), 1)) return REAL(erand48)(state);
+  return drawn_number<double>(DrawSource::kLibc, [&] { return REAL(erand48)(state); });
+}
+
+FILIBUSTER_HOOK(int, rand_r, (unsigned* state)) {
+  if (__builtin_expect(!draws_matter(), 1)) return REAL(rand_r)(state);
+  return drawn_number<int>(DrawSource::kLibc, [&] { return REAL(rand_r)(state); });
+}
+
 // libssl asks RAND_bytes_ex, so that what TLS needs for itself is not among them.
 extern "C" __attribute__((visibility("default"))) int RAND_bytes(unsigned char* out, int size) {
   const auto original =
@@ -210,4 +273,22 @@ extern "C" __attribute__((visibility("default"))) unsigned _ZNSt13random_device9
   if (original == nullptr) return arc4random_or_kernel();
   if (__builtin_expect(!draws_matter(), 1)) return original(device);
   return drawn_number<unsigned>(DrawSource::kRandomDevice, [&] { return original(device); });
+}
+
+// libuuid. What it has got from the kernel it mixes with random(), of which it throws away a number that depends on the time, so
+// a UUID is a draw of its own. Those that are made of the time have a part that is drawn.
+extern "C" __attribute__((visibility("default"))) void uuid_generate(unsigned char* out) {
+  drawn_uuid<void>(filibuster::preload::kUuidGenerate, out, FILIBUSTER_CALLER);
+}
+
+extern "C" __attribute__((visibility("default"))) void uuid_generate_random(unsigned char* out) {
+  drawn_uuid<void>(filibuster::preload::kUuidGenerateRandom, out, FILIBUSTER_CALLER);
+}
+
+extern "C" __attribute__((visibility("default"))) void uuid_generate_time(unsigned char* out) {
+  drawn_uuid<void>(filibuster::preload::kUuidGenerateTime, out, FILIBUSTER_CALLER);
+}
+
+extern "C" __attribute__((visibility("default"))) int uuid_generate_time_safe(unsigned char* out) {
+  return drawn_uuid<int>(filibuster::preload::kUuidGenerateTimeSafe, out, FILIBUSTER_CALLER);
 }

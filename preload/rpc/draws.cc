@@ -21,6 +21,24 @@ constexpr size_t kStackText = Scratch::kSize / 2;
 // Draws that this thread is in.
 constinit thread_local int t_draws __attribute__((tls_model("initial-exec"))) = 0;
 
+// What this thread has kept of the request for which it drew last. A case has no more (core/protocol/draws.h), and a program that
+// draws by the thousand must not fill the tape, which is for the bytes of its calls, too.
+struct Kept {
+  uint64_t rpc = 0;
+  uint32_t recording = 0;
+  uint32_t draws = 0;
+  size_t bytes = 0;
+};
+constinit thread_local Kept t_kept __attribute__((tls_model("initial-exec")));
+
+bool has_room(uint64_t rpc, uint32_t recording, size_t size) {
+  if (t_kept.rpc != rpc || t_kept.recording != recording) t_kept = {rpc, recording, 0, 0};
+  if (t_kept.draws == kMaxDraws || size > kMaxDrawBytesInAll - t_kept.bytes) return false;
+  ++t_kept.draws;
+  t_kept.bytes += size;
+  return true;
+}
+
 // The first lines of a stack, whole.
 std::string_view innermost(const CapturedStack& stack) {
   std::string_view text{stack.text, stack.text_size};
@@ -141,6 +159,7 @@ void Draw::keep(const void* bytes, size_t size) {
   const std::optional<DrawnFor> of = drawn_for(a, execution, stack.hash);
   if (!of) return;
   record.rpc = of->rpc;
+  if (!has_room(record.rpc, recording, size)) return;
   const std::string_view site = innermost(stack);
   record.recording = recording >> kRecordingShift;
   record.source = static_cast<uint8_t>(source_);

@@ -3,11 +3,13 @@
 // request a thread that works for none draws, too.
 //
 // drawn_numbers PORT
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <openssl/rand.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <random>
@@ -58,6 +60,15 @@ class Answer {
   std::string text_;
 };
 
+// Of the address space, so that it is another one in each process, and no random number that is recorded.
+unsigned short seed() {
+  static std::atomic<unsigned short> last(
+      static_cast<unsigned short>(reinterpret_cast<uintptr_t>(&g_mutex) >> 12));
+  return last += 7919;
+}
+
+void (*g_uuid_generate)(void*) = nullptr;
+
 template <typename Fill>
 uint32_t filled(const Fill& fill) {
   uint32_t out = 0;
@@ -96,6 +107,17 @@ std::string answer() {
   out.add("drand48", static_cast<uint64_t>(drand48() * 1e12));
   out.add("lrand48", lrand48());
   out.add("mrand48", mrand48());
+  unsigned short state[3] = {seed(), seed(), seed()};
+  out.add("jrand48", jrand48(state));
+  out.add("nrand48", nrand48(state));
+  out.add("erand48", static_cast<uint64_t>(erand48(state) * 1e12));
+  unsigned small = seed();
+  out.add("rand_r", rand_r(&small));
+  if (g_uuid_generate != nullptr) {
+    uint64_t uuid[2];
+    g_uuid_generate(uuid);
+    out.add("uuid", uuid[1]);
+  }
 #ifdef __GLIBC__
 #if __GLIBC_PREREQ(2, 36)
   out.add("arc4random", arc4random());
@@ -123,6 +145,8 @@ void serve(int fd) {
 }  // namespace
 
 int main(int, char** arguments) {
+  if (void* library = dlopen("libuuid.so.1", RTLD_NOW); library != nullptr)
+    g_uuid_generate = reinterpret_cast<void (*)(void*)>(dlsym(library, "uuid_generate"));
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   const int yes = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);

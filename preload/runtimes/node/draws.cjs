@@ -64,7 +64,7 @@ function followDraws({ library, contextNow, siteNow, replace, quietly }) {
   };
   const randomUUID = () => ({
     size: UUID,
-    read: (bytes) => bytes.toString('latin1'),
+    read: (bytes) => (/^[0-9a-f-]+$/.test(bytes.toString('latin1')) ? bytes.toString('latin1') : undefined),
     write: (made) => Buffer.from(made, 'latin1'),
   });
   // What is filled, as bytes: all of an array, or `size` elements from `offset` on.

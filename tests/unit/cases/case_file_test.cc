@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "core/text/base64.h"
 #include "daemon/cases/file_text.h"
 #include "daemon/cases/route.h"
 #include "daemon/cases/time_text.h"
@@ -184,7 +185,7 @@ constexpr Wrong kWrong[] = {
     {"\"answer\": {\"status\": 200}", "\"answer\": {}", "'answer' needs 'status'"},
     {"\"answer\": {\"status\": 200}", "\"answer\": {\"status\": 200, \"pieces\": [[3, 10]]}",
      "'pieces' have 3 bytes, the body has 0"},
-    {"\"calls\": [", "\"draws\": [], \"calls\": [", "14:3: unknown key 'draws' in a case"},
+    {"\"calls\": [", "\"dice\": [], \"calls\": [", "14:3: unknown key 'dice' in a case"},
 };
 
 TEST(CaseFile, EachThingThatIsWrongIsNamedWithItsPlace) {
@@ -197,9 +198,58 @@ TEST(CaseFile, EachThingThatIsWrongIsNamedWithItsPlace) {
   }
 }
 
+Case case_with_draws() {
+  Case out = order_case();
+  out.draws = {{"python", std::string("\0\xff", 2), "4be1c07a"},
+               {"/dev/urandom", "abc", ""},
+               {"java", "", "90d2f31c", 16}};
+  return out;
+}
+
+TEST(CaseFile, RandomNumbersStandBeforeTheCalls) {
+  const WrittenFile file = write_case(case_with_draws(), "9a1c");
+  EXPECT_NE(file.text.find(R"(
+  "draws": [
+    {"from": "python", "bytes": "AP8=", "site": "4be1c07a"},
+    {"from": "/dev/urandom", "bytes": "YWJj"},
+    {"from": "java", "own": 16, "site": "90d2f31c"}
+  ],
+  "calls": [)"),
+            std::string::npos)
+      << file.text;
+  const ReadCase read = read_back(file);
+  EXPECT_TRUE(read.errors.empty());
+  EXPECT_TRUE(read.value == case_with_draws());
+}
+
+TEST(CaseFile, EachThingThatIsWrongInARandomNumberIsNamed) {
+  const std::string text = write_case(case_with_draws(), "9a1c").text;
+  const auto errors = [&](std::string_view from, std::string_view to) {
+    return errors_of(changed(text, from, to), Seal::kIgnored);
+  };
+  const std::string size = "'bytes': expected up to 4096 bytes in base64";
+  EXPECT_NE(errors("\"from\": \"python\"", "\"from\": \"dice\"")
+                .find("'from': 'dice' is no source of random numbers"),
+            std::string::npos);
+  const std::string either = "a random number: expected either 'bytes' or 'own'";
+  EXPECT_NE(errors("\"own\": 16, ", "").find(either), std::string::npos);
+  EXPECT_NE(errors("\"own\": 16", "\"own\": 16, \"bytes\": \"AP8=\"").find(either),
+            std::string::npos);
+  EXPECT_NE(
+      errors("\"own\": 16", "\"own\": 4097").find("'own': expected a whole number from 1 to 4096"),
+      std::string::npos);
+  EXPECT_NE(errors("AP8=", "no base64").find(size), std::string::npos);
+  EXPECT_NE(errors("AP8=", "").find(size), std::string::npos);
+  EXPECT_NE(errors("AP8=", to_base64(std::string(4097, 'x'))).find(size), std::string::npos);
+  EXPECT_EQ(errors("AP8=", to_base64(std::string(4096, 'x'))), "");
+  EXPECT_NE(errors("\"from\": \"python\"", "\"of\": \"python\"").find("unknown key 'of'"),
+            std::string::npos);
+}
+
 TEST(CaseFile, TheProcessIsWrittenAndReadInTheSameWay) {
   ProcessRecord of;
   of.service = "orders";
+  of.draws = case_with_draws().draws;
   of.calls = order_case().calls;
   of.openings["cache"] = {{json_of_text(R"(["HELLO", "3"])"), json_of_text(R"({"map": []})")}};
   const WrittenFile file = write_process(of);
@@ -224,6 +274,8 @@ class AnyCase {
     if (number(3) == 0) out.start = {"aa", "bb"};
     out.request = request();
     if (number(2) == 0) out.request.port = "admin";
+    for (size_t i = number(4) / 2; i > 0; --i)
+      out.draws.push_back({"node", text(false) + "x", number(1) == 0 ? "" : "90d2f31c"});
     for (size_t i = number(6); i > 0; --i) out.calls.push_back(call(out.calls));
     out.answer = answer();
     return out;

@@ -23,6 +23,11 @@ CaseSet any_set() {
   rule.json = {"/nonce"};
   out.masks = {rule};
   out.points = {{"4be1c07a", Kind::kRedis, {"orders.py price", "main.py handle"}}};
+  DrawPoint draws{"python", "90d2f31c", {"orders.py pick", "main.py handle"}};
+  draws.effect = DrawPoint::Effect::kSome;
+  draws.cases = 3;
+  draws.replays = 12;
+  out.draws = {draws, {"getrandom", "", {}}};
   out.hosts = {{"api.example.com", {"192.0.2.1"}}};
   out.not_followed = {"a connection to 192.0.2.9:5432: its protocol is not known"};
   out.counts = {{"cases", 3}};
@@ -43,6 +48,7 @@ TEST(SetFile, ComesBackWithTheSameBytes) {
   EXPECT_EQ(write_set(read.value), text);
   EXPECT_EQ(read.value.builds, any_set().builds);
   EXPECT_EQ(read.value.points, any_set().points);
+  EXPECT_EQ(read.value.draws, any_set().draws);
   EXPECT_EQ(read.value.environment, any_set().environment);
   EXPECT_EQ(read.value.redact, any_set().redact);
   EXPECT_EQ(read.value.masks.at(0).json, any_set().masks[0].json);

@@ -22,6 +22,14 @@ std::vector<uint8_t> record_of(const TapeBytes& record) {
   out.insert(out.end(), record.bytes.begin(), record.bytes.end());
   return out;
 }
+std::vector<uint8_t> record_of(const TapeDraw& record) {
+  uint8_t head[kTapeDrawHead];
+  encode_head(record, head);
+  std::vector<uint8_t> out(head, head + sizeof head);
+  out.insert(out.end(), record.site.begin(), record.site.end());
+  out.insert(out.end(), record.bytes.begin(), record.bytes.end());
+  return out;
+}
 template <typename Record>
 std::vector<uint8_t> record_of(const Record& record) {
   std::vector<uint8_t> out(100);
@@ -84,6 +92,54 @@ TEST(Tape, GapsAndEndsComeBackAsTheyWere) {
   EXPECT_EQ(closed_again.error, 104);
   EXPECT_EQ(closed_again.by_peer, 1);
   is_refused_when_cut<TapeClosed>(record_of(closed), record_of(closed).size());
+}
+
+TapeDraw some_draw(std::string_view site, std::string_view bytes) {
+  TapeDraw record;
+  record.rpc = 9;
+  record.recording = 3;
+  record.source = static_cast<uint8_t>(DrawSource::kPython);
+  record.site_size = static_cast<uint16_t>(site.size());
+  record.site = site;
+  record.bytes = bytes_of(bytes);
+  return record;
+}
+
+TEST(Tape, DrawsComeBackAsTheyWere) {
+  const std::vector<uint8_t> whole = record_of(some_draw("shop.py:7 buy\n", "four"));
+  TapeDraw out;
+  ASSERT_TRUE(decode(whole, &out));
+  EXPECT_EQ(out.rpc, 9u);
+  EXPECT_EQ(out.recording, 3u);
+  EXPECT_EQ(static_cast<DrawSource>(out.source), DrawSource::kPython);
+  EXPECT_EQ(out.site, "shop.py:7 buy\n");
+  EXPECT_EQ(std::string(out.bytes.begin(), out.bytes.end()), "four");
+  is_refused_when_cut<TapeDraw>(whole, whole.size() - 3);
+  ASSERT_TRUE(decode(record_of(some_draw("", "x")), &out));
+  EXPECT_EQ(out.site, "");
+}
+
+TEST(Tape, DrawsThatCannotBeAreRefused) {
+  TapeDraw draw = some_draw("", "x");
+  draw.source = 0;
+  EXPECT_TRUE(is_refused(draw)) << "of nobody";
+  draw.source = static_cast<uint8_t>(kLastDrawSource) + 1;
+  EXPECT_TRUE(is_refused(draw)) << "of somebody unknown";
+  EXPECT_TRUE(is_refused(some_draw("shop.py:7 buy\n", ""))) << "no bytes";
+  const std::string many(kMaxDrawBytes + 1, 'x');
+  EXPECT_TRUE(is_refused(some_draw("", many))) << "more than a draw has";
+  EXPECT_FALSE(is_refused(some_draw("", std::string_view(many).substr(1))));
+  EXPECT_TRUE(is_refused(some_draw(std::string_view(many).substr(0, kMaxDrawSite + 1), "x")));
+  EXPECT_FALSE(is_refused(some_draw(std::string_view(many).substr(0, kMaxDrawSite), "x")));
+}
+
+TEST(DrawSource, EachHasANameOfItsOwn) {
+  for (uint8_t i = 1; i <= static_cast<uint8_t>(kLastDrawSource); ++i) {
+    EXPECT_FALSE(draw_source_name(DrawSource{i}).empty());
+    EXPECT_EQ(find_draw_source(draw_source_name(DrawSource{i})), DrawSource{i});
+  }
+  EXPECT_EQ(find_draw_source(""), DrawSource::kNone);
+  EXPECT_EQ(find_draw_source("dice"), DrawSource::kNone);
 }
 
 TEST(Tape, WhatCannotBeTrueIsRefused) {

@@ -100,6 +100,7 @@ class OnTape : public testing::Test {
           taken_[closed.connection].closed.push_back(closed);
           break;
         }
+        case TapeType::kDraw:  // of no connection
         case TapeType::kFiller:
           break;
       }
