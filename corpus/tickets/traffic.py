@@ -17,7 +17,7 @@ RATE = float(os.environ.get("RATE", "0"))
 JSON = {"Content-Type": "application/json"}
 
 # What share of the requests each kind has.
-SHARES = {"buy": 40, "event": 20, "sales": 15, "open": 5, "unknown": 5, "broken": 5, "quote": 10}
+SHARES = {"buy": 40, "event": 20, "sales": 15, "open": 5, "unknown": 5, "broken": 5, "quote": 10, "lucky": 5}
 
 
 def request_of(kind, chance):

@@ -36,7 +36,7 @@ TEST(NondeterminismRules, AreReadAndWrittenTheSame) {
   EXPECT_EQ((*table.value()).field_count, 5u);
   EXPECT_EQ((*table.value()).rules[0].path_segments, 2u);
   EXPECT_EQ((*table.value()).fields[2].names[1], kAnyName);
-  EXPECT_EQ(to_config_text({}), "[]");
+  EXPECT_EQ(to_config_text(std::vector<NondeterminismRule>{}), "[]");
 }
 
 TEST(NondeterminismRules, AGrpcCallIsNamedAsInFaultRules) {
