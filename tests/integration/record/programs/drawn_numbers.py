@@ -27,6 +27,7 @@ SOURCES = {
     "dice": lambda: random.randint(1, 10**6), "shuffled": lambda: random.sample(range(1000), 5), "gauss": lambda: OWN.normalvariate(0, 1),
     "own": OWN.random, "below": lambda: secrets.randbelow(10**9), "system": lambda: random.SystemRandom().random(),
     "urandom": lambda: list(os.urandom(4)), "uuid": lambda: uuid.uuid4().int % 10**12, "of_time": lambda: uuid.uuid1().int % 10**12,
+    "hash": lambda: hash("text"),
 }
 
 
