@@ -97,6 +97,7 @@ class Admission {
   Result<void> count();
   Result<void> find_units();
   void refuse_what_lacks_others();
+  static std::string sentence_of(const cases::Verdict& verdict);
   Result<void> find_times();
   Result<void> find_host();
   Result<std::string> reason(const cases::Case& of, const cases::Verdict& verdict);

@@ -25,7 +25,10 @@ template <typename Value, typename Original>
 Value drawn_number(DrawSource source, const Original& original) {
   Draw draw(source);
   Value value;
-  if (draw.give(&value, sizeof value)) return value;
+  // What was recorded may be a number of another type.
+  if (draw.give(&value, sizeof value) &&
+      (!std::is_floating_point_v<Value> || (value >= 0 && value < 1)))
+    return value;
   value = original();
   draw.keep(&value, sizeof value);
   return value;
