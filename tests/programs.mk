@@ -19,7 +19,7 @@ $(PROGRAM_BIN): $(BUILD)/tests/programs/%: $(BUILD)/obj/tests/programs/%.o
 NATIVE_HELPERS := $(addprefix $(BUILD)/tests/programs/,relay probe)
 $(NATIVE_HELPERS:$(BUILD)/%=$(BUILD)/obj/%.o): PROGRAM_FLAGS = $(PLAIN_FLAGS) -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls
 $(NATIVE_HELPERS): PROGRAM_LIBS := -static-libstdc++ -static-libgcc
-$(BUILD)/tests/programs/drawn_numbers: PROGRAM_LIBS := -lcrypto
+$(BUILD)/tests/programs/drawn_numbers: PROGRAM_LIBS := -lcrypto -l:libuuid.so.1
 # As the preload compiles it, with others in the place of what it calls.
 $(BUILD)/tests/inject_probe: $(BUILD)/obj/tests/integration/preload/inject_probe.o $(call objects,$(filter preload/inject/%,$(PRELOAD_SRC))) $(addprefix $(BUILD)/obj/preload/os/,clock.o own_stack.o) $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)

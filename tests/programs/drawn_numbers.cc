@@ -3,7 +3,6 @@
 // request a thread that works for none draws, too.
 //
 // drawn_numbers PORT
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <openssl/rand.h>
 #include <sys/random.h>
@@ -16,6 +15,9 @@
 #include <thread>
 
 #include "tests/programs/http_text.h"
+
+extern "C" void uuid_generate(
+    unsigned char* out);  // of libuuid, whose header is not installed everywhere
 
 namespace {
 
@@ -67,8 +69,6 @@ unsigned short seed() {
   return last += 7919;
 }
 
-void (*g_uuid_generate)(void*) = nullptr;
-
 template <typename Fill>
 uint32_t filled(const Fill& fill) {
   uint32_t out = 0;
@@ -113,11 +113,9 @@ std::string answer() {
   out.add("erand48", static_cast<uint64_t>(erand48(state) * 1e12));
   unsigned small = seed();
   out.add("rand_r", rand_r(&small));
-  if (g_uuid_generate != nullptr) {
-    uint64_t uuid[2];
-    g_uuid_generate(uuid);
-    out.add("uuid", uuid[1]);
-  }
+  uint32_t uuid[4];
+  uuid_generate(reinterpret_cast<unsigned char*>(uuid));
+  out.add("uuid", uuid[3]);
 #ifdef __GLIBC__
 #if __GLIBC_PREREQ(2, 36)
   out.add("arc4random", arc4random());
@@ -145,8 +143,6 @@ void serve(int fd) {
 }  // namespace
 
 int main(int, char** arguments) {
-  if (void* library = dlopen("libuuid.so.1", RTLD_NOW); library != nullptr)
-    g_uuid_generate = reinterpret_cast<void (*)(void*)>(dlsym(library, "uuid_generate"));
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   const int yes = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
