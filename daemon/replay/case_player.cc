@@ -59,13 +59,17 @@ std::vector<std::string> CasePlayer::calls_elsewhere(const ExecutionRecord& reco
   return out;
 }
 
+// Precondition of the player: the configuration has it.
+const ServiceConfig& CasePlayer::config_service() const {
+  return *std::find_if(config_.services.begin(), config_.services.end(),
+                       [&](const auto& each) { return each.name == service_; });
+}
+
 uint16_t CasePlayer::port_of(const cases::Request& request) const {
-  const auto& services = config_.services;
-  const auto service = std::find_if(services.begin(), services.end(),
-                                    [&](const auto& each) { return each.name == service_; });
+  const ServiceConfig& service = config_service();
   std::string name = request.port;
-  if (name.empty() && service->ports.contains(service->name)) name = service->name;
-  if (name.empty() && !service->ports.empty()) name = service->ports.begin()->first;
+  if (name.empty() && service.ports.contains(service.name)) name = service.name;
+  if (name.empty() && !service.ports.empty()) name = service.ports.begin()->first;
   const auto found = lane_.place().ports.find(name);
   return found == lane_.place().ports.end() ? uint16_t{0} : found->second;
 }
@@ -122,6 +126,9 @@ Result<Played> CasePlayer::play(const cases::Case& of) {
   for (const std::string& note : executed->record.notes) {
     if (note.find(kTimeNotShown) != std::string::npos) out.time_notes.insert(note);
   }
+  if (first_us_ && config_service().is_attached())
+    out.time_notes.insert("service '" + service_ + "': " + std::string(kTimeNotShown) +
+                          "it is reached from outside (docs/attach.md)");
   out.verdict = answers_.end(end, std::move(doubts));
   if (out.verdict.judged != cases::Judged::kPassed && !out.stopped)
     out.output = last_lines(lane_.place().log_path(service_), kLogLines);

@@ -65,6 +65,7 @@ class RecordMode final : public Mode {
     finish();
     Outcome out;
     out.no_conclusion = !recording_ || seen().counts.whole == 0 || !seen().problem.empty() ||
+                        (own().admits && !can_start()) ||
                         (admission_ && (!admission_->is_done() || admission_->size() == 0));
     return out;
   }
@@ -77,7 +78,10 @@ class RecordMode final : public Mode {
   Result<void> run(SessionContext* session, Lane* lane, TestConfig test, Exploration* out);
   Result<void> watch(SessionContext* session, Lane* lane);
   void finish() const;
-  std::string addresses(const Config& config, const PortMap& ports) const;
+  const ServiceConfig* recorded_service() const;
+  bool can_start() const;
+  std::string not_replayed(uint64_t cases) const;
+  std::string addresses(const PortMap& ports) const;
 
   const SessionRequest& request_;
   const std::shared_ptr<Ear> ear_ = std::make_shared<Ear>();
@@ -86,6 +90,21 @@ class RecordMode final : public Mode {
   bool starts_ = false;                      // the execution of the start runs
   size_t explored_ = 0;
 };
+
+// nullptr: there is none.
+const ServiceConfig* RecordMode::recorded_service() const {
+  const std::vector<ServiceConfig>& services = request_.config.services;
+  const auto found =
+      std::find_if(services.begin(), services.end(),
+                   [&](const ServiceConfig& each) { return each.name == own().service; });
+  return found == services.end() ? nullptr : &*found;
+}
+
+// What runs already cannot be asked for its replays, since its neighbours are not those of the cases.
+bool RecordMode::can_start() const {
+  const ServiceConfig* service = recorded_service();
+  return service != nullptr && !service->command.empty();
+}
 
 // The name of the port of the service; "": it is its first one.
 std::function<std::string(uint16_t)> port_names(const ServiceConfig& service,
@@ -103,12 +122,10 @@ std::function<std::string(uint16_t)> port_names(const ServiceConfig& service,
 }
 
 // Where whoever uses the service finds it: "127.0.0.1:40123", or each port with its name.
-std::string RecordMode::addresses(const Config& config, const PortMap& ports) const {
-  const auto service =
-      std::find_if(config.services.begin(), config.services.end(),
-                   [&](const ServiceConfig& each) { return each.name == own().service; });
+std::string RecordMode::addresses(const PortMap& ports) const {
+  const ServiceConfig* service = recorded_service();
   std::string out;
-  if (service == config.services.end()) return out;
+  if (service == nullptr) return out;
   for (const auto& [name, fixed] : service->ports) {
     const auto port = ports.find(name);
     if (port == ports.end()) continue;
@@ -119,7 +136,7 @@ std::string RecordMode::addresses(const Config& config, const PortMap& ports) co
 }
 
 bool RecordMode::begins_another_act(SessionRequest* request) {
-  if (admission_ || !own().admits || !recording_) return false;
+  if (admission_ || !own().admits || !recording_ || !can_start()) return false;
   finish();
   if (seen().counts.whole == 0 || !seen().problem.empty()) return false;
   admission_ =
@@ -135,15 +152,14 @@ bool RecordMode::begins_another_act(SessionRequest* request) {
 Result<void> RecordMode::before_services(Lane* lane) {
   if (admission_) return admission_->before_services(lane);
   const Config& config = request_.config;
-  const auto service =
-      std::find_if(config.services.begin(), config.services.end(),
-                   [&](const ServiceConfig& each) { return each.name == own().service; });
-  if (service == config.services.end()) return Error{"there is no service " + own().service};
+  const ServiceConfig* service = recorded_service();
+  if (service == nullptr) return Error{"there is no service " + own().service};
   record::Recording::Options options;
   options.folder = own().folder;
   options.set.service = service->name;
   options.set.builds = builds_of(config, lane->place(), *service);
-  options.set.environment = record::recorded_environment(*service);
+  // What somebody else has started has the environment of somebody else.
+  if (can_start()) options.set.environment = record::recorded_environment(*service);
   options.set.redacted = record::Redactor::rules();
   options.set.redact = redact_rules(request_.config_text);
   for (const std::string_view each : cases::kMatchedAtFirst)
@@ -185,7 +201,7 @@ Exploration RecordMode::explore(SessionContext* session, Lane* lane, const TestC
                  {"resumed", false},
                  {"watching", request_.watches},
                  {"recording", own().service},
-                 {"at", request_.watches ? addresses(session->config, lane->place().ports) : ""}});
+                 {"at", request_.watches ? addresses(lane->place().ports) : ""}});
   auto done = request_.watches ? watch(session, lane) : run(session, lane, test, &out);
   if (!done) out.error = done.error();
   out.report.counts.executed = 1;
@@ -291,13 +307,21 @@ std::string RecordMode::summary(const SessionReport& report, const SessionEnd&) 
   if (admission_) {
     out += admission_->summary();
   } else if (own().admits && different > 0 && all.problem.empty()) {
-    out += (different == 1 ? "this case has not been replayed: `filibuster verify "
-                           : "these " + std::to_string(different) +
-                                 " cases have not been replayed: `filibuster verify ") +
-           own().folder + "` shows " +
-           (different == 1 ? "whether it passes" : "which of them pass") + "\n";
+    out += not_replayed(different);
   }
   return out;
+}
+
+std::string RecordMode::not_replayed(uint64_t cases) const {
+  std::string out = cases == 1 ? "this case has not been replayed"
+                               : "these " + std::to_string(cases) + " cases have not been replayed";
+  std::string with;
+  if (!can_start()) {
+    out += ", since " + own().service + " runs already, and was not started here";
+    with = " --service " + own().service + "='COMMAND'";
+  }
+  return out + ": `filibuster verify " + own().folder + with + "` shows " +
+         (cases == 1 ? "whether it passes" : "which of them pass") + "\n";
 }
 
 }  // namespace

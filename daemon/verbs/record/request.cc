@@ -13,7 +13,6 @@ std::string why_not(const ServiceConfig& service) {
   if (service.is_virtual) return "stubs answer in its place";
   if (service.ignored) return "\"interpose\" is false";
   if (service.third_party) return "it is a third party";
-  if (service.is_attached()) return "it is attached, which is not recorded yet";
   return "";
 }
 
@@ -39,7 +38,7 @@ void check_folder(const std::string& folder, RequestDraft* draft) {
 
 class RecordVerb final : public Verb {
  public:
-  RecordVerb() : Verb("record", {}) {}
+  RecordVerb() : Verb("record", {.bytes = true}) {}
 
   void begin(const nlohmann::json& json, RequestDraft* draft) const override {
     const nlohmann::json options = json.value("record", nlohmann::json::object());
