@@ -43,20 +43,27 @@ std::vector<std::string> CasePlayer::calls_elsewhere(const ExecutionRecord& reco
   const auto& services = config_.services;
   std::vector<std::string> out;
   for (const RpcRecord& rpc : record.rpcs) {
-    if ((rpc.flags & kRpcEntry) != 0 || rpc.caller != service_) continue;
+    if ((rpc.flags & kRpcEntry) != 0 || !(rpc.caller == service_ || is_part(rpc.caller))) continue;
     const bool is_known = std::any_of(services.begin(), services.end(),
                                       [&](const auto& each) { return each.name == rpc.service; });
     if (!is_known)
-      out.push_back("the service called " + rpc.method + " " + rpc.target + " of " + rpc.peer +
+      out.push_back((rpc.caller == service_ ? std::string("the service") : rpc.caller) +
+                    " called " + rpc.method + " " + rpc.target + " of " + rpc.peer +
                     ", which is no service of the configuration, and was not answered for");
   }
   for (const NotInterposedRecord& each : record.not_interposed) {
-    if (!each.outgoing || each.service != service_ ||
-        each.reason == reason_name(NotInterposedReason::kUdp))
+    if (!each.outgoing || !(each.service == service_ || is_part(each.service)) ||
+        is_part(each.target_service) || each.reason == reason_name(NotInterposedReason::kUdp))
       continue;
     out.push_back("what the service sent to " + each.peer + " is not known: " + each.reason);
   }
   return out;
+}
+
+bool CasePlayer::is_part(const std::string& service) const {
+  return std::any_of(config_.services.begin(), config_.services.end(), [&](const auto& each) {
+    return each.name == service && each.part_of == service_;
+  });
 }
 
 // Precondition of the player: the configuration has it.

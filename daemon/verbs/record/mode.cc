@@ -94,9 +94,9 @@ class RecordMode final : public Mode {
 // nullptr: there is none.
 const ServiceConfig* RecordMode::recorded_service() const {
   const std::vector<ServiceConfig>& services = request_.config.services;
-  const auto found =
-      std::find_if(services.begin(), services.end(),
-                   [&](const ServiceConfig& each) { return each.name == own().service; });
+  const auto found = std::find_if(services.begin(), services.end(), [&](const ServiceConfig& each) {
+    return each.name == own().service;
+  });
   return found == services.end() ? nullptr : &*found;
 }
 
@@ -104,6 +104,12 @@ const ServiceConfig* RecordMode::recorded_service() const {
 bool RecordMode::can_start() const {
   const ServiceConfig* service = recorded_service();
   return service != nullptr && !service->command.empty();
+}
+
+bool takes_part(const AgentHub& hub, const std::string& service) {
+  const std::vector<AgentRecord> agents = hub.agents();
+  return std::any_of(agents.begin(), agents.end(),
+                     [&](const AgentRecord& each) { return each.service == service; });
 }
 
 // The name of the port of the service; "": it is its first one.
@@ -139,10 +145,11 @@ bool RecordMode::begins_another_act(SessionRequest* request) {
   if (admission_ || !own().admits || !recording_ || !can_start()) return false;
   finish();
   if (seen().counts.whole == 0 || !seen().problem.empty()) return false;
-  admission_ =
-      std::make_unique<AdmissionAct>(own().folder, own().most_cases, recording_->redactor());
+  admission_ = std::make_unique<AdmissionAct>(own().folder, own().most_cases, own().most_bytes,
+                                              recording_->redactor());
   if (!admission_->load()) return false;
-  replay::leave_alone(own().service, &request->config);
+  replay::leave_alone(own().service, replay::parts_of(request->config, own().service, own().mocked),
+                      &request->config);
   request->tests = request->config.tests;
   request->only.clear();
   request->watches = false;
@@ -165,8 +172,11 @@ Result<void> RecordMode::before_services(Lane* lane) {
   for (const std::string_view each : cases::kMatchedAtFirst)
     options.set.match_headers.emplace_back(each);
   options.set.masks = config.nondeterminism;
+  options.parts = replay::parts_of(config, service->name, own().mocked);
+  options.most_bytes = own().most_bytes;
   for (const ServiceConfig& each : config.services) {
-    if (each.ignored) options.set.not_followed.push_back("to " + each.name + ": not interposed");
+    if (each.ignored && !options.parts.contains(each.name))
+      options.set.not_followed.push_back("to " + each.name + ": not interposed");
   }
   options.startup_execution = kStartup;
   options.sample = own().sample;
@@ -204,6 +214,12 @@ Exploration RecordMode::explore(SessionContext* session, Lane* lane, const TestC
                  {"at", request_.watches ? addresses(lane->place().ports) : ""}});
   auto done = request_.watches ? watch(session, lane) : run(session, lane, test, &out);
   if (!done) out.error = done.error();
+  if (const ServiceConfig* service = recorded_service();
+      service != nullptr && service->is_by_hand() && !takes_part(lane->hub(), service->name))
+    out.report.notes.push_back(
+        "no process of " + service->name +
+        " has taken part: it was not started with the library, or belongs to another application "
+        "(docs/configuration.md, 'Services that somebody else starts')");
   out.report.counts.executed = 1;
   if (++explored_ == request_.tests.size() || out.stopped || out.error) finish();
   return out;
@@ -273,6 +289,10 @@ std::string RecordMode::summary(const SessionReport& report, const SessionEnd&) 
   out += "\n";
   for (const auto& [route, number] : all.counts.by_route)
     out += "  " + route + ": " + std::to_string(number) + "\n";
+  if (all.counts.without_room > 0)
+    out += count_text(all.counts.without_room, "more was left out, since its case is new",
+                      "more were left out, since their cases are new") +
+           " and would make the folder larger than --max-size\n";
   if (all.not_taken > 0)
     out += count_text(all.not_taken, "request was", "requests were") + " left out (--sample)\n";
   if (all.counts.partial > 0) {
