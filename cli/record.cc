@@ -13,7 +13,8 @@ namespace {
 
 struct RecordOptions {
   SessionOptions session;
-  std::string out, duration;
+  std::string out, duration, most_bytes;
+  std::vector<std::string> mocked;
   bool no_admission = false;
   uint32_t most_cases = 1000, sample = 1;
 };
@@ -52,7 +53,8 @@ int record(const std::shared_ptr<RecordOptions>& options, const Invocation& invo
   request.value()["record"] = {
       {"service", service.value()},       {"out", failed ? options->out : out},
       {"for", options->duration},         {"admission", !options->no_admission},
-      {"max_cases", options->most_cases}, {"sample", options->sample}};
+      {"max_cases", options->most_cases}, {"sample", options->sample},
+      {"max_size", options->most_bytes},  {"mock", options->mocked}};
   if (invocation.has_command) request.value()["record"]["traffic"] = invocation.command;
   return run_session(session, request.value());
 }
@@ -75,6 +77,13 @@ Work declare_record(CLI::App& app) {
          "keep so many cases (1000): one of each route, sequence of calls and status, and the newest")
       ->type_name("N")
       ->check(CLI::Range(1u, 1'000'000u));
+  app.add_option("--max-size", options->most_bytes,
+                 "keep no new case once their files have so many bytes: 500K, 64M, 1G")
+      ->type_name("SIZE");
+  app.add_option("--mock", options->mocked,
+                 "record calls to this part of the service ('part_of'), and answer them in replays")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   app.add_flag("--no-admission", options->no_admission,
                "keep all cases, without replaying them to see which ones pass");
   return [options](const Invocation& invocation) { return record(options, invocation); };

@@ -14,7 +14,7 @@ namespace {
 struct VerifyOptions {
   SessionOptions session;
   std::string cases;
-  std::vector<std::string> only;
+  std::vector<std::string> only, mocked;
   bool update = false, real_time = false, real_gaps = false;
   Copy copies[3] = {{"junit", ""}, {"sarif", ""}, {"markdown", ""}};
 };
@@ -25,6 +25,10 @@ Work declare_verify(CLI::App& app) {
   app.add_option("CASES", options->cases, "the folder of the recorded cases")->required();
   app.add_option("--case", options->only,
                  "replay this one only, by the beginning of its name (as often as needed)")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_option("--mock", options->mocked,
+                 "answer calls to this part of the service ('part_of'), and do not start it")
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_flag("--update", options->update, "accept what differs: the files have it then");
@@ -55,6 +59,7 @@ Work declare_verify(CLI::App& app) {
                                         "record` makes some");
     request.value()["verify"] = {{"cases", path},
                                  {"only", options->only},
+                                 {"mock", options->mocked},
                                  {"update", options->update},
                                  {"real_time", options->real_time},
                                  {"real_gaps", options->real_gaps}};

@@ -19,7 +19,7 @@
 namespace {
 
 constexpr char kUsage[] =
-    "usage: filibuster-bpf serve --fd N [--writes WAY] [--verbose]\n"
+    "usage: filibuster-bpf serve --fd N [--spare PORT] [--writes WAY] [--verbose]\n"
     "       filibuster-bpf probe [--programs] [--verbose]\n"
     "       filibuster-bpf --version\n"
     "\n"
@@ -27,6 +27,7 @@ constexpr char kUsage[] =
     "        SOCK_SEQPACKET socket), and ends with it. The daemon starts it.\n"
     "probe   tries each feature that attaching needs, and prints the kernel's answers as JSON.\n"
     "\n"
+    "--spare PORT  connections to this port of the daemon are left alone; without it, those to all of its ports\n"
     "--programs    tries each program by itself instead, for tests\n"
     "--writes WAY  sees writes only in this way (tracepoint, fentry, sk_msg), for tests\n"
     "--verbose     what libbpf says goes to stderr\n";
@@ -46,6 +47,7 @@ int main(int argc, char** argv) {
   if (words[0] == "--version") return std::printf("filibuster-bpf %s\n", filibuster::kVersion) < 0;
 
   int fd = -1;
+  uint16_t spared = 0;
   bool verbose = false, programs = false;
   std::string writes;
   for (size_t i = 1; i < words.size(); ++i) {
@@ -57,6 +59,10 @@ int main(int argc, char** argv) {
       programs = true;
     } else if (word == "--writes" && has_value) {
       writes = words[++i];
+    } else if (word == "--spare" && has_value) {
+      const std::string& value = words[++i];
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), spared);
+      if (error != std::errc() || *end != 0) return wrong("no port: ", value);
     } else if (word == "--fd" && has_value) {
       const std::string& value = words[++i];
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), fd);
@@ -75,5 +81,5 @@ int main(int argc, char** argv) {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   fcntl(fd, F_SETFD, FD_CLOEXEC);
-  return serve(fd, writes);
+  return serve(fd, writes, spared);
 }

@@ -74,7 +74,8 @@ bool answer(Session& session, Connection& connection) {
 
 class Server {
  public:
-  Server(int fd, const std::string& writes) : control_(fd), session_(peer_of(fd), writes) {}
+  Server(int fd, const std::string& writes, uint16_t spared)
+      : control_(fd), session_(peer_of(fd), writes, spared) {}
 
   int run() {
     while (wait()) {
@@ -127,8 +128,8 @@ class Server {
 
 }  // namespace
 
-int serve(int fd, const std::string& writes) {
-  return Server(fd, writes).run();
+int serve(int fd, const std::string& writes, uint16_t spared) {
+  return Server(fd, writes, spared).run();
 }
 
 }  // namespace filibuster::bpf

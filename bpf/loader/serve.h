@@ -2,11 +2,12 @@
 // is closed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace filibuster::bpf {
 
 // `writes`: the only way to see writes that may be taken; "": any. Returns the exit code.
-int serve(int fd, const std::string& writes);
+int serve(int fd, const std::string& writes, uint16_t spared);
 
 }  // namespace filibuster::bpf

@@ -36,7 +36,12 @@ Outcome Session::prepare() {
 
 Outcome Session::spare_daemon() {
   std::vector<uint16_t> ports;
-  if (Outcome failed = listening_ports(daemon_, &ports)) return failed;
+  if (spared_ != 0) {
+    // At its other ports the daemon listens in the place of services (stubs), whose callers are followed.
+    ports.push_back(spared_);
+  } else if (Outcome failed = listening_ports(daemon_, &ports)) {
+    return failed;
+  }
   const uint8_t yes = 1;
   for (const uint16_t port : ports) {
     if (bpf_map_update_elem(programs_.map("fb_spared"), &port, &yes, BPF_ANY) != 0)

@@ -19,7 +19,9 @@ namespace filibuster::bpf {
 class Session {
  public:
   // `daemon`: connections to the ports at which it listens are never redirected.
-  Session(pid_t daemon, std::string writes) : daemon_(daemon), programs_(std::move(writes)) {}
+  // `spared`: the port of the daemon to which connections are left alone; 0: all of its ports.
+  Session(pid_t daemon, std::string writes, uint16_t spared)
+      : daemon_(daemon), spared_(spared), programs_(std::move(writes)) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -69,6 +71,7 @@ class Session {
     void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
   };
   const pid_t daemon_;
+  const uint16_t spared_;
   Programs programs_;
   Claims claims_;
   OpenBefore open_before_{programs_};

@@ -48,6 +48,8 @@ constexpr DrawSource find_draw_source(std::string_view name) {
 
 // The variable that says to a process that its random numbers count from its start on: it is a part of a recording, or of a replay.
 inline constexpr char kDrawsVariable[] = "FILIBUSTER_DRAWS";
+// Its value for a neighbour that runs beside the service of a replay: its random numbers are its own.
+inline constexpr char kOwnDraws[] = "0";
 
 inline constexpr size_t kMaxDrawBytes = 4096;  // longer draws are the machine's own
 inline constexpr size_t kMaxDrawSite = 1024;   // bytes of the stack that goes with a recorded one

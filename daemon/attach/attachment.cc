@@ -74,7 +74,10 @@ Result<std::unique_ptr<Attachment>> Attachment::begin(Options options) {
   if (!connection) return out->error("is not attached: " + connection.error().message);
 
   const std::string first = std::to_string(service.processes.front().pid);
-  auto environment = lane_environment(of.lane, service.name, {}, Interpose::kYes, {});
+  // The program's own time and random numbers are not reached from here, and the proxy's are nobody's.
+  SessionLane lane = of.lane;
+  lane.follows_draws = lane.is_replay = false;
+  auto environment = lane_environment(lane, service.name, {}, Interpose::kYes, {});
   if (!environment) return environment.error();
   SpawnOptions spawn;
   spawn.environment = std::move(environment).value();

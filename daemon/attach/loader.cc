@@ -64,6 +64,8 @@ Result<void> Loader::start() {
       spawn.environment.emplace_back(variable);
   }
   spawn.argv = {program, "serve", "--fd", "3"};
+  if (options_.api_port != 0)
+    spawn.argv.insert(spawn.argv.end(), {"--spare", std::to_string(options_.api_port)});
   spawn.log_path = options_.log_path;
   spawn.inherited = theirs.get();
   auto process = Process::spawn(spawn);

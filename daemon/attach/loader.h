@@ -37,8 +37,9 @@ struct OldConnections {
 class Loader {
  public:
   struct Options {
-    std::string library;   // libfilibuster.so; the loader's program is found beside it
-    std::string log_path;  // what it writes
+    std::string library;    // libfilibuster.so; the loader's program is found beside it
+    std::string log_path;   // what it writes
+    uint16_t api_port = 0;  // of the daemon, which nobody follows
   };
   explicit Loader(Options options) : options_(std::move(options)) {}
   Loader(const Loader&) = delete;

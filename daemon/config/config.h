@@ -80,6 +80,8 @@ struct ServiceConfig {
   // The declared protocol. kHttp stands for HTTP and gRPC, which are told apart by what is sent.
   Protocol protocol = Protocol::kHttp;
   enum class Restart { kNever, kCrash, kEach } restart = Restart::kCrash;
+  // The service with which it runs in replays of cases, as a cache or a side-car of its own; "": it is a neighbour, and is answered for.
+  std::string part_of;
   // A dependency without a process: the daemon listens in its place and answers from `stubs`, which may be
   // empty (whoever calls it gets an error), or as the model of a contract says.
   bool is_virtual = false;

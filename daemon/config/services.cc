@@ -21,6 +21,7 @@ struct ServiceDraft {
   const SourceNode* attach = nullptr;
   const SourceNode* stubs = nullptr;
   const SourceNode* tls = nullptr;
+  const SourceNode* part_of = nullptr;
   std::vector<HostDraft> hosts = {};
 };
 
@@ -238,6 +239,11 @@ constexpr Key<ServiceDraft> kServiceKeys[] = {
          out->service.restart = static_cast<ServiceConfig::Restart>(*word);
        }
      }},
+    {"part_of", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       out->part_of = &node;
+       read_name(reader, node, "'part_of'", &out->service.part_of);
+     }},
     {"sources", false, read_paths<&ServiceConfig::sources>},
     {"openapi", false, read_paths<&ServiceConfig::openapi>},
     {"proto", false, read_paths<&ServiceConfig::proto>},
@@ -294,9 +300,9 @@ void finish_attach(Reader& reader, const SourceNode& node, ServiceDraft* draft) 
 // The daemon listens in its place, so that nothing of a process is to be said.
 void finish_stubs(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
   ServiceConfig& service = draft->service;
-  constexpr std::string_view kOfAProcess[] = {"command",   "env",    "directory",
-                                              "restart",   "host",   "ready",
-                                              "interpose", "attach", "third_party"};
+  constexpr std::string_view kOfAProcess[] = {"command",     "env",    "directory", "restart",
+                                              "host",        "ready",  "interpose", "attach",
+                                              "third_party", "part_of"};
   for (const SourceNode& child : node.children) {
     if (std::find(std::begin(kOfAProcess), std::end(kOfAProcess), child.key) ==
         std::end(kOfAProcess))
@@ -328,6 +334,15 @@ void finish_bpf(Reader& reader, const ServiceDraft& draft) {
   }
 }
 
+// A replay starts it with the service that it is a part of.
+void finish_part(Reader& reader, const ServiceDraft& draft) {
+  if (!draft.service.command.empty()) return;
+  reader.error(draft.part_of->offset,
+               "'part_of': service '" + draft.service.name +
+                   "' has no command, so that no replay can start it with '" +
+                   draft.service.part_of + "'; give it a `command`, or leave 'part_of' out");
+}
+
 void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
   ServiceConfig& service = draft->service;
   if (draft->attach != nullptr) finish_attach(reader, node, draft);
@@ -339,6 +354,7 @@ void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
         draft->tls->key_offset,
         "'tls': service '" + service.name +
             "' has a process, which decides that itself; the key is of services with 'stubs'");
+  if (draft->part_of != nullptr) finish_part(reader, *draft);
   const bool by_hand = service.command.empty();
   // A service that somebody else starts gets no free port from us. Nothing is waited for by default if
   // there is no port, or no command.
@@ -390,6 +406,26 @@ void check_addresses(Reader& reader, const SourceNode& node, const ServiceConfig
   }
 }
 
+// What a service is a part of has to be there, and to be a part of nothing itself.
+void check_parts(Reader& reader, const SourceNode& node, const std::vector<ServiceConfig>& all) {
+  for (const SourceNode& row : node.children) {
+    const auto key = std::find_if(row.children.begin(), row.children.end(),
+                                  [](const SourceNode& each) { return each.key == "part_of"; });
+    if (key == row.children.end() || key->text.empty()) continue;
+    const auto whole = std::find_if(all.begin(), all.end(),
+                                    [&](const auto& each) { return each.name == key->text; });
+    if (whole == all.end()) {
+      std::vector<std::string_view> names;
+      for (const ServiceConfig& each : all) names.push_back(each.name);
+      reader.error(key->offset, "'part_of': there is no service '" + key->text +
+                                    "' (services: " + list_of(names) + ")");
+    } else if (!whole->part_of.empty()) {
+      reader.error(key->offset, "'part_of': '" + key->text + "' is a part of '" + whole->part_of +
+                                    "' itself; expected a service that is a part of nothing");
+    }
+  }
+}
+
 }  // namespace
 
 void read_services(Reader& reader, const SourceNode& node, Draft* draft) {
@@ -419,6 +455,7 @@ void read_services(Reader& reader, const SourceNode& node, Draft* draft) {
     draft->config.services.push_back(std::move(service.service));
   }
   check_host_count(reader, node, host_owner);
+  check_parts(reader, node, draft->config.services);
 }
 
 }  // namespace filibuster::config

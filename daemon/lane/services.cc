@@ -8,6 +8,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/protocol/draws.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/lane/readiness.h"
 #include "daemon/model/environment_error.h"
@@ -210,6 +211,9 @@ Result<SpawnOptions> Services::spawn_options(const Running& service) {
   SpawnOptions options;
   options.argv = argv.value();
   options.environment = std::move(environment).value();
+  // The random numbers of a recording are those of the service that it is of.
+  if (!config.part_of.empty() && lane_.follows_draws)
+    set_variable(&options.environment, kDrawsVariable, kOwnDraws);
   options.directory = directory;
   options.log_path = lane_.log_path(config.name);
   options.append = service.ended;  // a restart keeps what the crash wrote

@@ -6,6 +6,7 @@ namespace filibuster::record {
 namespace {
 
 constexpr size_t kMostNames = 1u << 16;
+constexpr int kMostParts = 64;  // one behind the other
 
 std::vector<std::string> frames_of(std::string_view text) {
   std::vector<std::string> out;
@@ -49,6 +50,11 @@ void Assembler::event(const EventSource& source, const EventHead& head,
     if (type == EventType::kRpcIssued) take<RpcIssued>(source, head, payload);
     return;
   }
+  if (is_part(source.service)) {
+    agents_of_parts_.insert(source.agent);
+    // What a part is asked is no case.
+    if (type == EventType::kRpcReceived || type == EventType::kIncomingFinished) return;
+  }
   switch (type) {
     case EventType::kRpcIssued:
       return take<RpcIssued>(source, head, payload);
@@ -82,8 +88,10 @@ void Assembler::note_name(const RpcIssued& event) {
 void Assembler::on(const EventSource& source, const EventHead& head, const RpcIssued& event) {
   const bool is_entry = (event.flags & kRpcEntry) != 0;
   ++rpcs_;
-  if (event.service == options_.service && (is_entry || !is_ours(source))) note_name(event);
-  if (is_entry || !is_ours(source)) return;
+  const bool comes_in = event.service == options_.service && source.service != options_.service;
+  if (event.service == options_.service && (is_entry || comes_in)) note_name(event);
+  if (is_entry || comes_in || !is_ours(source)) return;
+  if (is_part(event.service)) return join_part(event);
   const auto [place, added] = calls_.try_emplace(event.rpc);
   if (!added) return;
   CallState& call = place->second;
@@ -101,9 +109,41 @@ void Assembler::on(const EventSource& source, const EventHead& head, const RpcIs
   join_cause(source, event, &call);
 }
 
+// The call itself is nothing that a replay answers. What the part calls for it is called for the request that led to it.
+void Assembler::join_part(const RpcIssued& event) {
+  if (event.parent_rpc == 0 || !of_parts_.try_emplace(event.rpc, event.parent_rpc).second) return;
+  of_parts_in_order_.push_back(event.rpc);
+  if (of_parts_in_order_.size() > kMostNames) {
+    of_parts_.erase(of_parts_in_order_.front());
+    of_parts_in_order_.pop_front();
+  }
+  // The agent of the part may have told of these before.
+  const auto early = children_.find(event.rpc);
+  if (early == children_.end()) return;
+  const std::vector<uint64_t> calls = std::move(early->second);
+  children_.erase(early);
+  std::vector<uint64_t>& all = children_[cause_through_parts(event.parent_rpc)];
+  all.insert(all.end(), calls.begin(), calls.end());
+}
+
+uint64_t Assembler::cause_through_parts(uint64_t rpc) const {
+  for (int i = 0; i < kMostParts; ++i) {
+    const auto part = of_parts_.find(rpc);
+    if (part == of_parts_.end()) break;
+    rpc = part->second;
+  }
+  return rpc;
+}
+
+bool Assembler::is_any_open(uint32_t agent) const {
+  return std::any_of(open_.begin(), open_.end(), [&](const auto& row) {
+    return concerns(agent, row.first) && !row.second.empty();
+  });
+}
+
 void Assembler::join_cause(const EventSource& source, const RpcIssued& event, CallState* call) {
   if (event.parent_rpc != 0) {
-    std::vector<uint64_t>& calls = children_[event.parent_rpc];
+    std::vector<uint64_t>& calls = children_[cause_through_parts(event.parent_rpc)];
     if (calls.size() <= options_.bounds.most_calls) return calls.push_back(event.rpc);
     // There is one more than a case may have, so that it says so.
     calls_.erase(event.rpc);
@@ -111,7 +151,7 @@ void Assembler::join_cause(const EventSource& source, const RpcIssued& event, Ca
     return;
   }
   // No request led to it where none is open, or where the runtime says so.
-  call->of_process = (event.flags & kRpcBackground) != 0 || open_[source.agent].empty();
+  call->of_process = (event.flags & kRpcBackground) != 0 || !is_any_open(source.agent);
   if (call->of_process) {
     of_process_.insert(event.rpc);
     return;
@@ -131,8 +171,9 @@ void Assembler::on(const EventSource& source, const EventHead& head, const RpcRe
   entry.thread = uint64_t{source.agent} << 32 | event.thread;
   entry.is_no_case =
       options_.startup_execution != 0 && head.execution == options_.startup_execution;
-  if (const auto blind = blind_.find(source.agent); blind != blind_.end())
-    spoil(&entry, blind->second);
+  for (const auto& [agent, why] : blind_) {
+    if (concerns(agent, source.agent)) spoil(&entry, why);
+  }
   if (!entry.ended && !entry.is_no_case) open_[source.agent].insert(event.rpc);
 }
 
@@ -162,6 +203,12 @@ void Assembler::end_entry(Entry* entry, uint64_t ns) {
 void Assembler::on(const EventSource& source, const EventHead&, const ConnectionSeen& event) {
   ConnectionTape& of = tape(source, event.connection);
   const size_t before = of.kept();
+  // Between the service and its parts, and to parts, nothing is recorded.
+  const bool is_inner = event.server != 0
+                            ? is_part(source.service)
+                            : is_part(event.service) ||
+                                  (is_part(source.service) && event.service == options_.service);
+  if (is_inner) of.lose("it is a connection of a part of the service");
   of.seen(event);
   bound_tape(&of, before);
 }
@@ -183,6 +230,7 @@ void Assembler::on(const EventSource& source, const EventHead&, const RpcAt& eve
 }
 
 void Assembler::on(const EventSource& source, const EventHead&, const NotInterposed& event) {
+  if (event.outgoing != 0 ? is_part(event.service) : is_part(source.service)) return;
   const std::string what =
       connection_text(event.service, event.peer) + ": " + std::string(reason_name(event.reason));
   out_.not_followed.insert((event.outgoing != 0 ? "to " : "from ") + what);
@@ -193,6 +241,7 @@ void Assembler::on(const EventSource& source, const EventHead&, const NotInterpo
 }
 
 void Assembler::on(const EventSource& source, const EventHead&, const UnseenRequests& event) {
+  if (is_part(event.service)) return;
   spoil_open(source.agent, "requests to " + connection_text(event.service, event.peer) +
                                " went over a connection that was open before");
 }
@@ -241,7 +290,7 @@ void Assembler::closed(const EventSource& source, const EventHead& head, const T
 // Those of the start are kept of the process: what it draws for no request later on depends on when that is.
 void Assembler::draw(const EventSource& source, const EventHead& head, const TapeDraw& record) {
   const std::lock_guard lock(mutex_);
-  if (!is_ours(source)) return;
+  if (source.service != options_.service) return;
   const bool of_start =
       options_.startup_execution != 0 && head.execution == options_.startup_execution;
   if (record.rpc == 0 && !of_start) return;
@@ -274,9 +323,8 @@ void Assembler::ended(const EventSource& source) {
 // What is open never ends. `why`: of all that is not written yet; "": of what is open alone.
 void Assembler::end_of_agent(uint32_t agent, const std::string& why) {
   for (auto& [rpc, entry] : entries_) {
-    if (entry.agent != agent) continue;
-    if (!why.empty()) spoil(&entry, why);
-    if (!entry.ended) end_entry(&entry, entry.received_ns);
+    if (!why.empty() && concerns(agent, entry.agent)) spoil(&entry, why);
+    if (entry.agent == agent && !entry.ended) end_entry(&entry, entry.received_ns);
   }
   for (auto& [rpc, call] : calls_) {
     if (call.agent != agent || call.ended) continue;
@@ -292,7 +340,10 @@ void Assembler::spoil(Entry* entry, const std::string& why) {
 }
 
 void Assembler::spoil_open(uint32_t agent, const std::string& why) {
-  for (const uint64_t rpc : open_[agent]) spoil(&entries_[rpc], why);
+  for (const auto& [other, rpcs] : open_) {
+    if (!concerns(agent, other)) continue;
+    for (const uint64_t rpc : rpcs) spoil(&entries_[rpc], why);
+  }
 }
 
 }  // namespace filibuster::record

@@ -37,9 +37,10 @@ namespace filibuster::record {
 inline constexpr uint64_t kSettledNs = 200'000'000;
 
 struct AssemblerOptions {
-  std::string service;             // whose cases these are
-  uint32_t startup_execution = 0;  // requests in it are no cases: readiness is probed
-  int64_t epoch_ns = 0;            // what makes times since 1970 of those of the agents
+  std::string service;               // whose cases these are
+  std::set<std::string> parts = {};  // services whose processes are taken for this one's
+  uint32_t startup_execution = 0;    // requests in it are no cases: readiness is probed
+  int64_t epoch_ns = 0;              // what makes times since 1970 of those of the agents
   // The name of the port at which an entry came; "": it is the service's first one.
   std::function<std::string(uint16_t)> port_name = {};
   size_t most_kept = 64u << 20;  // bytes that are under way
@@ -104,11 +105,24 @@ class Assembler final : public RecordingSink {
   void on(const EventSource& source, const EventHead& head, const NotInterposed& event);
   void on(const EventSource& source, const EventHead& head, const UnseenRequests& event);
 
-  bool is_ours(const EventSource& source) const { return source.service == options_.service; }
+  bool is_part(std::string_view service) const {
+    return options_.parts.contains(std::string(service));
+  }
+  bool is_ours(const EventSource& source) const {
+    return source.service == options_.service || is_part(source.service);
+  }
+  // Whether what is not known of the agent concerns the requests of that one.
+  bool concerns(uint32_t agent, uint32_t other) const {
+    return agent == other || agents_of_parts_.contains(agent);
+  }
+  void join_part(const RpcIssued& event);
+  // The request of the service, where parts of it stand between.
+  uint64_t cause_through_parts(uint64_t rpc) const;
   ConnectionTape& tape(const EventSource& source, uint64_t connection);
   void bound_tape(ConnectionTape* of, size_t before);
   void note_name(const RpcIssued& event);
   void join_cause(const EventSource& source, const RpcIssued& event, CallState* call);
+  bool is_any_open(uint32_t agent) const;
   void spoil_open(uint32_t agent, const std::string& why);
   void spoil(Entry* entry, const std::string& why);
   void end_entry(Entry* entry, uint64_t ns);
@@ -130,8 +144,11 @@ class Assembler final : public RecordingSink {
   std::map<uint64_t, CallState> calls_;
   std::set<uint64_t> of_process_;                       // of these
   std::map<uint64_t, std::vector<uint64_t>> children_;  // calls by what caused them
-  std::map<uint64_t, std::vector<DraftDraw>> draws_;    // random numbers, by the same
-  std::map<uint32_t, std::set<uint64_t>> open_;         // entries by agent
+  std::map<uint64_t, uint64_t> of_parts_;  // calls to parts of the service, with what caused them
+  std::deque<uint64_t> of_parts_in_order_;
+  std::set<uint32_t> agents_of_parts_;
+  std::map<uint64_t, std::vector<DraftDraw>> draws_;  // random numbers, by the same
+  std::map<uint32_t, std::set<uint64_t>> open_;       // entries by agent
   std::map<std::pair<uint32_t, uint64_t>, ConnectionTape> tapes_;
   std::set<uint32_t> ended_agents_;
   // Why nothing of an agent is whole any more.

@@ -25,6 +25,8 @@ namespace fs = std::filesystem;
 constexpr size_t kMostOfProcess = 1000;
 constexpr size_t kMostOpenings = 100;  // of one service
 constexpr const char kPartial[] = "partial";
+// By which a file may grow when it is known how often its case was seen.
+constexpr uint64_t kMostDigits = 20;
 
 Hash128 content_of(const cases::WrittenFile& file) {
   Hash128 out = hash_text(file.text);
@@ -39,6 +41,17 @@ Hash128 content_of(const cases::Case& value) {
   other.seen = 1;
   other.draws.clear();
   return content_of(cases::write_case(other, "x"));
+}
+
+uint64_t bytes_below(const std::string& folder) {
+  uint64_t out = 0;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    std::error_code ignored;
+    if (at->is_regular_file(ignored)) out += at->file_size(ignored);
+  }
+  return out;
 }
 
 std::string text_of(const cases::Call& call) {
@@ -59,13 +72,14 @@ std::string why_not_into(const std::string& folder) {
   return "";
 }
 
-Result<std::unique_ptr<CaseWriter>> CaseWriter::make(const std::string& folder,
-                                                     cases::CaseSet set) {
+Result<std::unique_ptr<CaseWriter>> CaseWriter::make(const std::string& folder, cases::CaseSet set,
+                                                     uint64_t most_bytes) {
   auto rules = cases::rules_of(set);
   if (!rules) return rules.error();
   if (const std::string why = why_not_into(folder); !why.empty())
     return Error{"cannot record into " + folder + ": " + why};
-  std::unique_ptr<CaseWriter> out(new CaseWriter(folder, std::move(set), std::move(rules).value()));
+  std::unique_ptr<CaseWriter> out(
+      new CaseWriter(folder, std::move(set), std::move(rules).value(), most_bytes));
   out->process_.service = out->set_.service;
   if (auto made = out->make_folder(folder); !made) return made.error();
   if (auto written = out->write_set(); !written) return written.error();
@@ -75,12 +89,17 @@ Result<std::unique_ptr<CaseWriter>> CaseWriter::make(const std::string& folder,
 Result<std::unique_ptr<CaseWriter>> CaseWriter::replace(const std::string& folder,
                                                         cases::CaseSet set,
                                                         cases::ProcessRecord process,
-                                                        std::vector<std::string> before) {
+                                                        std::vector<std::string> before,
+                                                        uint64_t most_bytes) {
   auto rules = cases::rules_of(set);
   if (!rules) return rules.error();
-  std::unique_ptr<CaseWriter> out(new CaseWriter(folder, std::move(set), std::move(rules).value()));
+  std::unique_ptr<CaseWriter> out(
+      new CaseWriter(folder, std::move(set), std::move(rules).value(), most_bytes));
   out->process_ = std::move(process);
   out->replaced_ = std::move(before);
+  // The partial ones stay beside what is added.
+  if (most_bytes != kAnySize)
+    out->room_ -= std::min(out->room_, bytes_below(folder + "/" + std::string(kPartial)));
   return out;
 }
 
@@ -91,28 +110,46 @@ Result<void> CaseWriter::make_folder(const std::string& path) const {
   return {};
 }
 
+// False: it would be more than there may be.
+bool CaseWriter::takes_room(const cases::WrittenFile& file) {
+  uint64_t bytes = file.text.size() + kMostDigits;
+  for (const auto& [name, beside] : file.beside) bytes += beside.size();
+  if (bytes > room_) return false;
+  if (room_ != kAnySize) room_ -= bytes;
+  return true;
+}
+
 Result<void> CaseWriter::add(cases::Case value) {
   const bool whole = value.partial.empty();
-  if (!whole) counts_.by_reason[value.partial] += value.seen;
-  (whole ? counts_.whole : counts_.partial) += value.seen;
+  const auto count = [&] {
+    if (!whole) counts_.by_reason[value.partial] += value.seen;
+    (whole ? counts_.whole : counts_.partial) += value.seen;
+  };
   const Hash128 content = content_of(value);
   if (const auto known = rows_.find(content); known != rows_.end()) {
+    count();
     known->second.seen += value.seen;
     last_name_ = known->second.name;
     if (whole) counts_.equal += value.seen;
     return {};
   }
-  if (whole) counts_.equal += value.seen - 1;
   const std::string route = cases::route_of(value.request.method, value.request.target);
   const std::string folder =
       folder_ + "/" + (whole ? "" : std::string(kPartial) + "/") + cases::route_folder(route);
-  if (auto made = make_folder(folder); !made) return made;
   std::set<std::string>& names = names_in(folder);
   // A case that asks the same and is answered otherwise has a name of its own.
   const Hash128 asked = cases::hash_of_case(value, rules_);
   std::string name = cases::case_name(asked, {});
   if (names.contains(name)) name = cases::case_name(combine(asked, content), names);
   const cases::WrittenFile file = cases::write_case(value, name);
+  if (!takes_room(file)) {
+    counts_.without_room += value.seen;
+    last_name_.clear();
+    return {};
+  }
+  count();
+  if (whole) counts_.equal += value.seen - 1;
+  if (auto made = make_folder(folder); !made) return made;
   if (auto saved = cases::save_file(folder, file); !saved) return saved;
   fail_point("case");
   names.insert(name);

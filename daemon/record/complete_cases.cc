@@ -72,7 +72,7 @@ void Assembler::spoil_untold() {
     std::sort(all.begin(), all.end(),
               [](const Untold& one, const Untold& two) { return one.begun_ns < two.begun_ns; });
     for (auto& [rpc, entry] : entries_) {
-      if (entry.agent != agent) continue;
+      if (!concerns(agent, entry.agent)) continue;
       const auto first = std::lower_bound(all.begin(), all.end(), entry.received_ns, earlier);
       const bool was_open =
           first != all.end() && (!entry.ended || first->begun_ns <= entry.ended_ns);

@@ -29,6 +29,7 @@ int64_t epoch_ns() {
 AssemblerOptions assembler_options(const Recording::Options& options) {
   AssemblerOptions out;
   out.service = options.set.service;
+  out.parts = options.parts;
   out.startup_execution = options.startup_execution;
   out.epoch_ns = epoch_ns();
   out.port_name = options.port_name;
@@ -39,7 +40,7 @@ AssemblerOptions assembler_options(const Recording::Options& options) {
 
 Result<std::unique_ptr<Recording>> Recording::start(std::shared_ptr<AgentHub> hub,
                                                     Options options) {
-  auto writer = CaseWriter::make(options.folder, options.set);
+  auto writer = CaseWriter::make(options.folder, options.set, options.most_bytes);
   if (!writer) return writer.error();
   std::unique_ptr<Recording> out(
       new Recording(std::move(hub), std::move(options), std::move(writer).value()));

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,8 +24,10 @@ namespace filibuster::record {
 class Recording {
  public:
   struct Options {
-    std::string folder;  // absolute
-    cases::CaseSet set;  // of what is known before; also what is a secret
+    std::string folder;                // absolute
+    cases::CaseSet set;                // of what is known before; also what is a secret
+    std::set<std::string> parts = {};  // services that are a part of it
+    uint64_t most_bytes = kAnySize;    // of the files of cases
     uint32_t startup_execution = 0;
     uint32_t sample = 1;  // one request in so many becomes a case
     std::function<std::string(uint16_t)> port_name = {};

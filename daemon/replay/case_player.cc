@@ -43,29 +43,40 @@ std::vector<std::string> CasePlayer::calls_elsewhere(const ExecutionRecord& reco
   const auto& services = config_.services;
   std::vector<std::string> out;
   for (const RpcRecord& rpc : record.rpcs) {
-    if ((rpc.flags & kRpcEntry) != 0 || rpc.caller != service_) continue;
+    if ((rpc.flags & kRpcEntry) != 0 || !(rpc.caller == service_ || is_part(rpc.caller))) continue;
     const bool is_known = std::any_of(services.begin(), services.end(),
                                       [&](const auto& each) { return each.name == rpc.service; });
     if (!is_known)
-      out.push_back("the service called " + rpc.method + " " + rpc.target + " of " + rpc.peer +
+      out.push_back((rpc.caller == service_ ? std::string("the service") : rpc.caller) +
+                    " called " + rpc.method + " " + rpc.target + " of " + rpc.peer +
                     ", which is no service of the configuration, and was not answered for");
   }
   for (const NotInterposedRecord& each : record.not_interposed) {
-    if (!each.outgoing || each.service != service_ ||
-        each.reason == reason_name(NotInterposedReason::kUdp))
+    if (!each.outgoing || !(each.service == service_ || is_part(each.service)) ||
+        is_part(each.target_service) || each.reason == reason_name(NotInterposedReason::kUdp))
       continue;
     out.push_back("what the service sent to " + each.peer + " is not known: " + each.reason);
   }
   return out;
 }
 
+bool CasePlayer::is_part(const std::string& service) const {
+  return std::any_of(config_.services.begin(), config_.services.end(), [&](const auto& each) {
+    return each.name == service && each.part_of == service_;
+  });
+}
+
+// Precondition of the player: the configuration has it.
+const ServiceConfig& CasePlayer::config_service() const {
+  return *std::find_if(config_.services.begin(), config_.services.end(),
+                       [&](const auto& each) { return each.name == service_; });
+}
+
 uint16_t CasePlayer::port_of(const cases::Request& request) const {
-  const auto& services = config_.services;
-  const auto service = std::find_if(services.begin(), services.end(),
-                                    [&](const auto& each) { return each.name == service_; });
+  const ServiceConfig& service = config_service();
   std::string name = request.port;
-  if (name.empty() && service->ports.contains(service->name)) name = service->name;
-  if (name.empty() && !service->ports.empty()) name = service->ports.begin()->first;
+  if (name.empty() && service.ports.contains(service.name)) name = service.name;
+  if (name.empty() && !service.ports.empty()) name = service.ports.begin()->first;
   const auto found = lane_.place().ports.find(name);
   return found == lane_.place().ports.end() ? uint16_t{0} : found->second;
 }
@@ -123,6 +134,9 @@ Result<Played> CasePlayer::play(const cases::Case& of) {
   for (const std::string& note : executed->record.notes) {
     if (note.find(kTimeNotShown) != std::string::npos) out.time_notes.insert(note);
   }
+  if (first_us_ && config_service().is_attached())
+    out.time_notes.insert("service '" + service_ + "': " + std::string(kTimeNotShown) +
+                          "it is reached from outside (docs/attach.md)");
   out.verdict = answers_.end(end, std::move(doubts));
   if (out.verdict.judged != cases::Judged::kPassed && !out.stopped)
     out.output = last_lines(lane_.place().log_path(service_), kLogLines);

@@ -71,6 +71,8 @@ class CasePlayer {
     runner_.stay();
   }
   std::vector<std::string> calls_elsewhere(const ExecutionRecord& record) const;
+  const ServiceConfig& config_service() const;
+  bool is_part(const std::string& service) const;
   uint16_t port_of(const cases::Request& request) const;
   void show_time(int64_t now_us);
 

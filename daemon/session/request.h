@@ -25,8 +25,10 @@ struct VerbNeeds {
   bool suspects = false;  // what an earlier report and changed files point to comes first
   bool documents =
       false;  // its report stands beside those for CI (documents.h), and its exit code says whether they could be written
-  bool page = false;                  // report.html
-  bool coverage = false;              // --coverage
+  bool page = false;      // report.html
+  bool coverage = false;  // --coverage
+  bool bytes =
+      false;  // what goes over connections is read, also where an attached service is only watched
   TestKind tests = TestKind::kPlain;  // which tests it runs
 };
 

@@ -216,8 +216,8 @@ Result<void> Session::work(SessionReport* report) {
   for (const char* folder : {"logs", "counterexamples", "sessions"}) {
     if (auto made = make_private_folder(context_.root + "/" + folder); !made) return made;
   }
-  loader_.emplace(
-      attach::Loader::Options{context_.preload, context_.root + "/logs/filibuster-bpf.log"});
+  loader_.emplace(attach::Loader::Options{
+      context_.preload, context_.root + "/logs/filibuster-bpf.log", context_.api_port});
   Result<void> result = act(report);
   while (result.ok() && may_go_on() && mode_->begins_another_act(&request_)) {
     if (stopped_) {
@@ -238,11 +238,13 @@ bool Session::may_go_on() const {
 
 Result<void> Session::act(SessionReport* report) {
   const Config& config = request_.config;
+  // The kernel tells no more than a part of what is read, so that whoever needs all of it has it go over the proxies.
+  const bool only_watches = request_.watches && !needs().bytes;
   const Lane::Options options{config,         context_.root,     context_.api_url,
                               context_.token, context_.api_port, context_.preload,
                               wake_fd_,       request_.ports,    mode_->meaning_of_moved_port(),
                               &*loader_,
-                              /*number=*/0,   request_.watches,  request_.descriptors};
+                              /*number=*/0,   only_watches,      request_.descriptors};
   auto made = Lane::make(options, [this](nlohmann::json event) { events_.tell(std::move(event)); });
   if (!made) return made.error();
   const std::unique_ptr<Lane> lane = std::move(made).value();

@@ -16,6 +16,9 @@ constinit std::atomic<bool> g_draws_from_start{false};
 
 namespace {
 
+// Written before the program itself runs.
+constinit bool g_draws_are_own = false;
+
 constexpr size_t kStackText = Scratch::kSize / 2;
 
 // Draws that this thread is in.
@@ -75,8 +78,10 @@ bool take_row(DrawTable& table, DrawSource source, bool of_process, void* out, s
 }  // namespace
 
 void find_draws_from_start() {
-  if (std::getenv(kDrawsVariable) != nullptr)
-    g_draws_from_start.store(true, std::memory_order_relaxed);
+  const char* value = std::getenv(kDrawsVariable);
+  if (value == nullptr) return;
+  g_draws_are_own = std::strcmp(value, kOwnDraws) == 0;
+  g_draws_from_start.store(!g_draws_are_own, std::memory_order_relaxed);
 }
 
 // In a child of fork the parent's answer holds.
@@ -122,7 +127,7 @@ std::optional<Draw::DrawnFor> Draw::drawn_for(Attachment* a, uint32_t execution,
 }
 
 bool Draw::give(void* out, size_t size) {
-  if (passes_ || size == 0 || size > kMaxDrawBytes) return false;
+  if (passes_ || g_draws_are_own || size == 0 || size > kMaxDrawBytes) return false;
   HookScope scope;
   uint32_t execution = 0;
   uint64_t now = 0;

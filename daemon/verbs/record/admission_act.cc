@@ -136,17 +136,24 @@ Result<void> AdmissionAct::run(SessionContext* session, Lane* lane, const TestCo
 
 Result<void> AdmissionAct::save(replay::Admitted* admitted) {
   set_.set.counts["admitted"] = set_.cases.size();
-  auto writer = record::CaseWriter::replace(folder_, set_.set, set_.process, files_);
+  auto writer = record::CaseWriter::replace(folder_, set_.set, set_.process, files_, most_bytes_);
   if (!writer) return writer.error();
   std::map<std::string, std::string> names;  // new ones, by those that the files had
   for (cases::Case& each : set_.cases) {
     const std::string before = cases::name_in_path(each.file);
     for (std::string& name : each.start) name = names[name];
+    // With what it needs it grows, and the room may be that of another one that is needed.
+    if (std::count(each.start.begin(), each.start.end(), "") > 0) {
+      ++without_room_;
+      continue;
+    }
     if (auto added = writer.value()->add(each); !added) return added;
     names[before] = writer.value()->last_name();
   }
   if (set_.set.time) {
-    for (std::string& name : set_.set.time->matters) name = names[name];
+    std::vector<std::string>& matters = set_.set.time->matters;
+    for (std::string& name : matters) name = names[name];
+    std::erase(matters, "");
     writer.value()->set_time(*set_.set.time);
   }
   if (set_.set.host) {
@@ -157,6 +164,7 @@ Result<void> AdmissionAct::save(replay::Admitted* admitted) {
     each.value.partial = each.why;
     if (auto added = writer.value()->add(each.value); !added) return added;
   }
+  without_room_ += writer.value()->counts().without_room;
   return writer.value()->finish();
 }
 
@@ -213,6 +221,9 @@ std::string AdmissionAct::summary() const {
     if (++shown > kMostShown) break;
     out += "  " + std::to_string(number) + ": " + why + "\n";
   }
+  if (without_room_ > 0)
+    out += counted(without_room_, "replayed case has", "replayed cases have") +
+           " no room any more, and are left out (--max-size)\n";
   if (!log_.empty()) out += "what the service wrote in the last replays: " + log_ + "\n";
   for (const std::string& note : admitted_.notes) out += note + "\n";
   return out;

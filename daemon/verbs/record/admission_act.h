@@ -17,8 +17,12 @@ namespace filibuster {
 class AdmissionAct final : public replay::Stage {
  public:
   // `redactor`: of the recording, which outlives this.
-  AdmissionAct(std::string folder, size_t most_cases, const record::Redactor& redactor)
-      : folder_(std::move(folder)), most_(most_cases), redactor_(redactor) {}
+  AdmissionAct(std::string folder, size_t most_cases, uint64_t most_bytes,
+               const record::Redactor& redactor)
+      : folder_(std::move(folder)),
+        most_(most_cases),
+        most_bytes_(most_bytes),
+        redactor_(redactor) {}
 
   // Reads what was recorded. False: nothing can be replayed, and summary() says why.
   bool load();
@@ -46,10 +50,12 @@ class AdmissionAct final : public replay::Stage {
 
   const std::string folder_;
   const size_t most_;
+  const uint64_t most_bytes_;
   const record::Redactor& redactor_;
   replay::LoadedSet set_;
   std::vector<std::string> files_;  // of the cases that were loaded
   size_t left_out_ = 0;             // by the bound
+  uint64_t without_room_ = 0;       // of those that were replayed
   std::shared_ptr<replay::CaseAnswers> answers_;
   std::unique_ptr<replay::CasePlayer> player_;
   Lane* lane_ = nullptr;  // in which the service runs

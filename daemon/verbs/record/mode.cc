@@ -65,6 +65,7 @@ class RecordMode final : public Mode {
     finish();
     Outcome out;
     out.no_conclusion = !recording_ || seen().counts.whole == 0 || !seen().problem.empty() ||
+                        (own().admits && !can_start()) ||
                         (admission_ && (!admission_->is_done() || admission_->size() == 0));
     return out;
   }
@@ -77,7 +78,10 @@ class RecordMode final : public Mode {
   Result<void> run(SessionContext* session, Lane* lane, TestConfig test, Exploration* out);
   Result<void> watch(SessionContext* session, Lane* lane);
   void finish() const;
-  std::string addresses(const Config& config, const PortMap& ports) const;
+  const ServiceConfig* recorded_service() const;
+  bool can_start() const;
+  std::string not_replayed(uint64_t cases) const;
+  std::string addresses(const PortMap& ports) const;
 
   const SessionRequest& request_;
   const std::shared_ptr<Ear> ear_ = std::make_shared<Ear>();
@@ -86,6 +90,27 @@ class RecordMode final : public Mode {
   bool starts_ = false;                      // the execution of the start runs
   size_t explored_ = 0;
 };
+
+// nullptr: there is none.
+const ServiceConfig* RecordMode::recorded_service() const {
+  const std::vector<ServiceConfig>& services = request_.config.services;
+  const auto found = std::find_if(services.begin(), services.end(), [&](const ServiceConfig& each) {
+    return each.name == own().service;
+  });
+  return found == services.end() ? nullptr : &*found;
+}
+
+// What runs already cannot be asked for its replays, since its neighbours are not those of the cases.
+bool RecordMode::can_start() const {
+  const ServiceConfig* service = recorded_service();
+  return service != nullptr && !service->command.empty();
+}
+
+bool takes_part(const AgentHub& hub, const std::string& service) {
+  const std::vector<AgentRecord> agents = hub.agents();
+  return std::any_of(agents.begin(), agents.end(),
+                     [&](const AgentRecord& each) { return each.service == service; });
+}
 
 // The name of the port of the service; "": it is its first one.
 std::function<std::string(uint16_t)> port_names(const ServiceConfig& service,
@@ -103,12 +128,10 @@ std::function<std::string(uint16_t)> port_names(const ServiceConfig& service,
 }
 
 // Where whoever uses the service finds it: "127.0.0.1:40123", or each port with its name.
-std::string RecordMode::addresses(const Config& config, const PortMap& ports) const {
-  const auto service =
-      std::find_if(config.services.begin(), config.services.end(),
-                   [&](const ServiceConfig& each) { return each.name == own().service; });
+std::string RecordMode::addresses(const PortMap& ports) const {
+  const ServiceConfig* service = recorded_service();
   std::string out;
-  if (service == config.services.end()) return out;
+  if (service == nullptr) return out;
   for (const auto& [name, fixed] : service->ports) {
     const auto port = ports.find(name);
     if (port == ports.end()) continue;
@@ -119,13 +142,14 @@ std::string RecordMode::addresses(const Config& config, const PortMap& ports) co
 }
 
 bool RecordMode::begins_another_act(SessionRequest* request) {
-  if (admission_ || !own().admits || !recording_) return false;
+  if (admission_ || !own().admits || !recording_ || !can_start()) return false;
   finish();
   if (seen().counts.whole == 0 || !seen().problem.empty()) return false;
-  admission_ =
-      std::make_unique<AdmissionAct>(own().folder, own().most_cases, recording_->redactor());
+  admission_ = std::make_unique<AdmissionAct>(own().folder, own().most_cases, own().most_bytes,
+                                              recording_->redactor());
   if (!admission_->load()) return false;
-  replay::leave_alone(own().service, &request->config);
+  replay::leave_alone(own().service, replay::parts_of(request->config, own().service, own().mocked),
+                      &request->config);
   request->tests = request->config.tests;
   request->only.clear();
   request->watches = false;
@@ -135,23 +159,27 @@ bool RecordMode::begins_another_act(SessionRequest* request) {
 Result<void> RecordMode::before_services(Lane* lane) {
   if (admission_) return admission_->before_services(lane);
   const Config& config = request_.config;
-  const auto service =
-      std::find_if(config.services.begin(), config.services.end(),
-                   [&](const ServiceConfig& each) { return each.name == own().service; });
-  if (service == config.services.end()) return Error{"there is no service " + own().service};
+  const ServiceConfig* service = recorded_service();
+  if (service == nullptr) return Error{"there is no service " + own().service};
   record::Recording::Options options;
   options.folder = own().folder;
   options.set.service = service->name;
   options.set.builds = builds_of(config, lane->place(), *service);
-  options.set.environment = record::recorded_environment(*service);
-  options.set.host.emplace().name = record::host_name();
+  // What somebody else has started has the environment of somebody else.
+  if (can_start()) {
+    options.set.environment = record::recorded_environment(*service);
+    options.set.host.emplace().name = record::host_name();
+  }
   options.set.redacted = record::Redactor::rules();
   options.set.redact = config.redact;
   for (const std::string_view each : cases::kMatchedAtFirst)
     options.set.match_headers.emplace_back(each);
   options.set.masks = config.nondeterminism;
+  options.parts = replay::parts_of(config, service->name, own().mocked);
+  options.most_bytes = own().most_bytes;
   for (const ServiceConfig& each : config.services) {
-    if (each.ignored) options.set.not_followed.push_back("to " + each.name + ": not interposed");
+    if (each.ignored && !options.parts.contains(each.name))
+      options.set.not_followed.push_back("to " + each.name + ": not interposed");
   }
   options.startup_execution = kStartup;
   options.sample = own().sample;
@@ -186,9 +214,15 @@ Exploration RecordMode::explore(SessionContext* session, Lane* lane, const TestC
                  {"resumed", false},
                  {"watching", request_.watches},
                  {"recording", own().service},
-                 {"at", request_.watches ? addresses(session->config, lane->place().ports) : ""}});
+                 {"at", request_.watches ? addresses(lane->place().ports) : ""}});
   auto done = request_.watches ? watch(session, lane) : run(session, lane, test, &out);
   if (!done) out.error = done.error();
+  if (const ServiceConfig* service = recorded_service();
+      service != nullptr && service->is_by_hand() && !takes_part(lane->hub(), service->name))
+    out.report.notes.push_back(
+        "no process of " + service->name +
+        " has taken part: it was not started with the library, or belongs to another application "
+        "(docs/configuration.md, 'Services that somebody else starts')");
   out.report.counts.executed = 1;
   if (++explored_ == request_.tests.size() || out.stopped || out.error) finish();
   return out;
@@ -258,6 +292,10 @@ std::string RecordMode::summary(const SessionReport& report, const SessionEnd&) 
   out += "\n";
   for (const auto& [route, number] : all.counts.by_route)
     out += "  " + route + ": " + std::to_string(number) + "\n";
+  if (all.counts.without_room > 0)
+    out += count_text(all.counts.without_room, "more was left out, since its case is new",
+                      "more were left out, since their cases are new") +
+           " and would make the folder larger than --max-size\n";
   if (all.not_taken > 0)
     out += count_text(all.not_taken, "request was", "requests were") + " left out (--sample)\n";
   if (all.counts.partial > 0) {
@@ -292,13 +330,21 @@ std::string RecordMode::summary(const SessionReport& report, const SessionEnd&) 
   if (admission_) {
     out += admission_->summary();
   } else if (own().admits && different > 0 && all.problem.empty()) {
-    out += (different == 1 ? "this case has not been replayed: `filibuster verify "
-                           : "these " + std::to_string(different) +
-                                 " cases have not been replayed: `filibuster verify ") +
-           own().folder + "` shows " +
-           (different == 1 ? "whether it passes" : "which of them pass") + "\n";
+    out += not_replayed(different);
   }
   return out;
+}
+
+std::string RecordMode::not_replayed(uint64_t cases) const {
+  std::string out = cases == 1 ? "this case has not been replayed"
+                               : "these " + std::to_string(cases) + " cases have not been replayed";
+  std::string with;
+  if (!can_start()) {
+    out += ", since " + own().service + " runs already, and was not started here";
+    with = " --service " + own().service + "='COMMAND'";
+  }
+  return out + ": `filibuster verify " + own().folder + with + "` shows " +
+         (cases == 1 ? "whether it passes" : "which of them pass") + "\n";
 }
 
 }  // namespace

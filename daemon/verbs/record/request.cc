@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/text/size.h"
 #include "daemon/record/case_writer.h"
+#include "daemon/replay/alone.h"
 
 namespace filibuster {
 namespace {
@@ -13,7 +15,6 @@ std::string why_not(const ServiceConfig& service) {
   if (service.is_virtual) return "stubs answer in its place";
   if (service.ignored) return "\"interpose\" is false";
   if (service.third_party) return "it is a third party";
-  if (service.is_attached()) return "it is attached, which is not recorded yet";
   return "";
 }
 
@@ -39,7 +40,7 @@ void check_folder(const std::string& folder, RequestDraft* draft) {
 
 class RecordVerb final : public Verb {
  public:
-  RecordVerb() : Verb("record", {}) {}
+  RecordVerb() : Verb("record", {.bytes = true}) {}
 
   void begin(const nlohmann::json& json, RequestDraft* draft) const override {
     const nlohmann::json options = json.value("record", nlohmann::json::object());
@@ -54,6 +55,14 @@ class RecordVerb final : public Verb {
         draft->fail("--for " + text + ": expected a time such as 30s or 5m");
       }
     }
+    if (const auto text = options.value("max_size", std::string()); !text.empty()) {
+      if (const auto size = parse_size(text)) {
+        own->most_bytes = *size;
+      } else {
+        draft->fail("--max-size " + text + ": expected a number of bytes such as 500K, 64M or 1G");
+      }
+    }
+    own->mocked = replay::mocked_in(options);
     own->admits = options.value("admission", true);
     own->most_cases = options.value("max_cases", own->most_cases);
     own->sample = options.value("sample", own->sample);
@@ -68,6 +77,7 @@ class RecordVerb final : public Verb {
     const RecordRequest& own = draft->request.own_as<RecordRequest>();
     check_service(own.service, draft);
     check_folder(own.folder, draft);
+    replay::check_mocked(own.mocked, draft->request.config, &draft->errors);
     const nlohmann::json options = json.value("record", nlohmann::json::object());
     const auto words = options.value("traffic", std::vector<std::string>());
     if (words.empty()) return;

@@ -18,6 +18,7 @@ class VerifyVerb final : public Verb {
     auto own = std::make_shared<VerifyRequest>();
     const nlohmann::json options = json.value("verify", nlohmann::json::object());
     own->set = replay::load_cases(options.value("cases", ""), &draft->errors);
+    own->mocked = replay::mocked_in(options);
     own->updates = options.value("update", false);
     own->real_time = options.value("real_time", false);
     own->keeps_gaps = options.value("real_gaps", false);
@@ -63,8 +64,12 @@ class VerifyVerb final : public Verb {
       return;
     }
     record::restore_environment(own.set.set.environment, &*found);
+    replay::check_mocked(own.mocked, config, &draft->errors);
     draft->tests.clear();
-    replay::leave_alone(service, &config);
+    // Who was answered for as the cases were recorded is so now, whatever has become a part of the service since.
+    std::set<std::string> mocked = replay::called_in(own.set);
+    mocked.insert(own.mocked.begin(), own.mocked.end());
+    replay::leave_alone(service, replay::parts_of(config, service, mocked), &config);
   }
 
   std::unique_ptr<Mode> make(const SessionRequest& request) const override {

@@ -1,6 +1,7 @@
 // What a request of `verify` has besides.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace filibuster {
 struct VerifyRequest final : VerbRequest {
   replay::LoadedSet set;
   std::vector<std::string> only;  // names of cases; empty: all
+  std::set<std::string> mocked;   // parts of the service that are answered for all the same
   bool updates = false;           // what differs is accepted, and written
   bool real_time = false;         // the service is shown the time of the machine
   bool keeps_gaps = false;        // parts of answers come as slowly as they were recorded

@@ -266,6 +266,21 @@ def test_what_cannot_be_written_ends_the_recording_and_nothing_else(native):
     assert json.loads((native.directory / "answer").read_text())["order"] == 3, "the service goes on"
 
 
+def bytes_of_cases(project):
+    return sum(path.stat().st_size for path in (project.directory / "cases").rglob("*/*") if path.is_file())
+
+
+@pytest.mark.parametrize("options", [["--no-admission"], []], ids=["as they came", "admitted"])
+def test_a_folder_has_a_size_that_its_cases_never_exceed(native, options):
+    run = record(native, *[get(f"/orders/{n}") for n in range(8)], *[get("/orders/0")] * 3, options=["--max-size", "5K", *options])
+    kept = len(cases(native))
+    assert run.exit_code == 0 and 2 <= kept < 8 and 3000 < bytes_of_cases(native) <= 5 * 1024, (run, bytes_of_cases(native))
+    assert f"{8 - kept} more were left out, since their cases are new and would make the folder larger than --max-size" in run.output, run
+    # Those that are there are counted all the same.
+    (first,) = [case for case in cases(native) if case["request"]["target"] == "/orders/0"]
+    assert first["seen"] == 4, first
+
+
 def test_without_a_request_no_folder_is_left(native):
     assert record(native, "true").exit_code == 3
     assert not (native.directory / "cases").exists()
@@ -280,6 +295,8 @@ def test_without_a_request_no_folder_is_left(native):
     (("--service", "orders", "--out", "old"), "has a recording already"),
     (("--service", "orders", "--out", "filibuster.json"), "it is no folder"),
     (("--service", "orders", "--out", "new", "--for", "soon"), "--for soon"),
+    (("--service", "orders", "--out", "new", "--max-size", "64MB"), "--max-size 64MB: expected a number of bytes such as 500K, 64M or 1G"),
+    (("--service", "orders", "--out", "new", "--max-size", "0"), "--max-size 0: expected"),
     (("--out", "new"), "name the service"),
 ])
 def test_bad_input_starts_nothing(native, options, wrong):

@@ -358,5 +358,21 @@ TEST(ConfigErrors, InterposeByBpfNeedsACommand) {
                "speaks Redis");
 }
 
+TEST(ConfigErrors, APartBelongsToAServiceThatIsThere) {
+  const auto with_part = [](const std::string& members) {
+    return with(R"("services": [{"name": "users", "command": "u"}, {"name": "cache")" + members +
+                "}]");
+  };
+  EXPECT_EQ(errors_of(with_part(R"(, "command": "c", "part_of": "users")")), "");
+  expect_error(with_part(R"(, "command": "c", "part_of": "user")"), "2:98",
+               "'part_of': there is no service 'user' (services: users, cache)");
+  expect_error(with_part(R"(, "command": "c", "part_of": "cache")"), "2:98",
+               "'cache' is a part of 'cache' itself");
+  expect_error(with_part(R"(, "ports": {"cache": 9}, "part_of": "users")"), "2:105",
+               "'part_of': service 'cache' has no command, so that no replay can start it");
+  expect_error(with_part(R"(, "stubs": [], "part_of": "users")"), "2:84",
+               "'part_of': service 'cache' has no process");
+}
+
 }  // namespace
 }  // namespace filibuster

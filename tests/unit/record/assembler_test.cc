@@ -334,6 +334,76 @@ TEST(Assembler, AConnectionThatIsNotFollowedSpoilsWhatComesAfterIt) {
   EXPECT_EQ(out.not_followed.size(), 1u);
 }
 
+AssemblerOptions with_parts(std::set<std::string> parts) {
+  AssemblerOptions out = of_orders();
+  out.parts = std::move(parts);
+  return out;
+}
+
+TEST(Assembler, CallsToAPartOfTheServiceAreInNoCase) {
+  for (const Mix mix : {Mix::kEventsFirst, Mix::kTapeFirst, Mix::kInTurns}) {
+    Records records;
+    NotInterposed event;
+    event.reason = NotInterposedReason::kUnknownProtocol;
+    event.service = "store";
+    event.peer = "127.0.0.1:11211";
+    event.outgoing = 1;
+    records.event(EventType::kNotInterposed, event);
+    write_order(&records);
+    const Assembled out = assembled(&records, mix, with_parts({"cache", "store"}));
+    ASSERT_EQ(out.cases.size(), 1u);
+    const cases::Case& value = out.cases[0].value;
+    EXPECT_EQ(value.partial, "");
+    ASSERT_EQ(value.calls.size(), 1u);
+    EXPECT_EQ(value.calls[0].input.to, "pricing");
+    EXPECT_TRUE(out.openings.empty());
+    EXPECT_TRUE(out.not_followed.empty()) << "what goes to a part needs not be known";
+    EXPECT_EQ(out.calls_without_case, 0u);
+  }
+}
+
+// Its agent may tell of its own call before the service's agent tells of the call that led to it.
+TEST(Assembler, WhatAPartCallsIsCalledForTheRequestThatLedToIt) {
+  for (const bool part_first : {false, true}) {
+    Records records;
+    const auto of_service = [&] {
+      records.writer = "orders";
+      records.connection(2, false, StreamProtocol::kHttp1, "side");
+      records.issued(101, 2, 1, "side", "GET", "/prices/7", {100});
+      records.bytes(2, true, http_request("GET /prices/7"));
+    };
+    const auto of_part = [&] {
+      records.writer = "side";
+      records.connection(1, true, StreamProtocol::kHttp1);
+      records.bytes(1, true, http_request("GET /prices/7"));
+      records.connection(3, false, StreamProtocol::kHttp1, "pricing");
+      records.issued(102, 3, 1, "pricing", "GET", "/of/7", {101});
+      records.bytes(3, true, http_request("GET /of/7"));
+      records.bytes(3, false, http_answer(200, "9"));
+      records.finished(102);
+    };
+    records.connection(1, true, StreamProtocol::kHttp1);
+    records.bytes(1, true, http_request("GET /orders/7"));
+    records.received(100, 1, 1);
+    part_first ? of_part() : of_service();
+    part_first ? of_service() : of_part();
+    records.writer = "orders";
+    records.bytes(2, false, http_answer(200, "9"));
+    records.finished(101);
+    records.bytes(1, false, http_answer(200, "ok"));
+    records.answered(100, 200);
+    const Assembled out = assembled(&records, Mix::kEventsFirst, with_parts({"side"}));
+    ASSERT_EQ(out.cases.size(), 1u);
+    const cases::Case& value = out.cases[0].value;
+    EXPECT_EQ(value.partial, "");
+    EXPECT_EQ(value.request.target, "/orders/7");
+    ASSERT_EQ(value.calls.size(), 1u);
+    EXPECT_EQ(value.calls[0].input.http.target, "/of/7");
+    EXPECT_EQ(value.calls[0].answer.body, "9");
+    EXPECT_EQ(out.untold_requests, 0u);
+  }
+}
+
 // The tables of an agent may be full: then it tells nothing of a call.
 TEST(Assembler, ACallOfWhichNothingWasToldSpoilsWhatWasOpen) {
   for (const Mix mix : {Mix::kEventsFirst, Mix::kTapeFirst}) {

@@ -110,6 +110,25 @@ TEST_F(CaseWriterTest, AFolderWithARecordingIsLeftAlone) {
   EXPECT_EQ(why_not_into(scratch_.path() + "/new"), "");
 }
 
+TEST_F(CaseWriterTest, ACaseForWhichThereIsNoRoomIsLeftOutWhole) {
+  auto made = CaseWriter::make(folder_, set_of_orders(), 4096);
+  ASSERT_TRUE(made.ok());
+  CaseWriter& writer = *made.value();
+  cases::Case one = cases::order_case();
+  ASSERT_TRUE(writer.add(one).ok());
+  EXPECT_NE(writer.last_name(), "");
+  cases::Case large = one;
+  large.answer.body = std::string(20'000, '\xff');  // a file of its own
+  ASSERT_TRUE(writer.add(large).ok());
+  EXPECT_EQ(writer.last_name(), "");
+  ASSERT_TRUE(writer.add(one).ok()) << "what is there already needs no room";
+  ASSERT_TRUE(writer.finish().ok());
+  EXPECT_EQ(files().size(), 3u);
+  EXPECT_EQ(writer.counts().without_room, 1u);
+  EXPECT_EQ(writer.counts().whole, 2u);
+  EXPECT_EQ(writer.counts().by_route.at("POST /orders"), 1u);
+}
+
 TEST_F(CaseWriterTest, WithoutACaseNoFileIsLeft) {
   auto writer = make();
   ASSERT_TRUE(writer->add_process(cases::order_case().calls[1]).ok());

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,27 +44,27 @@ class Records {
     seen.messages = messages;
     seen.service = service;
     seen.local_port = server ? 8080 : 40'000;
-    event(EventType::kConnectionSeen, seen);
+    event(EventType::kConnectionSeen, seen, writer);
   }
 
   void bytes(uint64_t id, bool requests, std::string_view text) {
     for (; !text.empty(); text.remove_prefix(std::min(split_, text.size()))) {
       const std::string part(text.substr(0, split_));
-      uint64_t& position = positions_[{id, requests}];
+      uint64_t& position = positions_[{writer, id, requests}];
       const EventHead head{static_cast<uint16_t>(TapeType::kBytes), execution, now_};
-      tape_.push_back([this, head, id, requests, part, position](Assembler* to) {
+      tape_.push_back([this, by = writer, head, id, requests, part, position](Assembler* to) {
         TapeBytes record;
         record.connection = id;
         record.position = position;
         record.requests = requests ? 1 : 0;
         record.bytes = {reinterpret_cast<const uint8_t*>(part.data()), part.size()};
-        to->bytes(source("orders"), head, record);
+        to->bytes(source(by), head, record);
       });
       position += part.size();
     }
   }
   void gap(uint64_t id, bool requests, uint64_t size, NotInterposedReason reason) {
-    uint64_t& position = positions_[{id, requests}];
+    uint64_t& position = positions_[{writer, id, requests}];
     position += size;
     TapeGap record;
     record.connection = id;
@@ -76,12 +77,14 @@ class Records {
         [this, head, record](Assembler* to) { to->gap(source("orders"), head, record); });
   }
   // The next bytes of that direction never reach the tape.
-  void lose(uint64_t id, bool requests, uint64_t size) { positions_[{id, requests}] += size; }
+  void lose(uint64_t id, bool requests, uint64_t size) {
+    positions_[{writer, id, requests}] += size;
+  }
   void closed(uint64_t id, bool by_peer, int error = 0) {
     TapeClosed record;
     record.connection = id;
-    record.requests = positions_[{id, true}];
-    record.answers = positions_[{id, false}];
+    record.requests = positions_[{writer, id, true}];
+    record.answers = positions_[{writer, id, false}];
     record.by_peer = by_peer ? 1 : 0;
     record.error = error;
     const EventHead head{static_cast<uint16_t>(TapeType::kClosed), execution, now_};
@@ -132,7 +135,7 @@ class Records {
     issued.method = method;
     issued.target = target;
     issued.stack_text = how.stack;
-    event(EventType::kRpcIssued, issued);
+    event(EventType::kRpcIssued, issued, writer);
     at(rpc, id, number, false);
   }
   void finished(uint64_t rpc, RpcOutcome outcome = RpcOutcome::kAnswered, uint16_t status = 200) {
@@ -140,7 +143,7 @@ class Records {
     finished.rpc = rpc;
     finished.outcome = outcome;
     finished.status = status;
-    event(EventType::kRpcFinished, finished);
+    event(EventType::kRpcFinished, finished, writer);
   }
 
   // All of it, and what it makes at the end.
@@ -173,6 +176,7 @@ class Records {
     return {service == "orders" ? 0u : 9u, 77, service};
   }
   uint32_t execution = 2;
+  std::string writer = "orders";  // the service whose agent writes bytes, and tells of calls
 
  private:
   using Step = std::function<void(Assembler*)>;
@@ -183,13 +187,13 @@ class Records {
     place.connection = id;
     place.number = number;
     place.incoming = incoming ? 1 : 0;
-    event(EventType::kRpcAt, place);
+    event(EventType::kRpcAt, place, writer);
   }
 
   size_t split_;
   uint64_t now_ = 1000 * kMs;
   Steps events_, tape_;
-  std::map<std::pair<uint64_t, bool>, uint64_t> positions_;
+  std::map<std::tuple<std::string, uint64_t, bool>, uint64_t> positions_;
 };
 
 inline std::string http_request(std::string_view line, std::string_view body = "",
