@@ -149,7 +149,8 @@ void CaseAnswers::wait_for_calls(std::chrono::milliseconds limit) {
   });
 }
 
-cases::Verdict CaseAnswers::end(const cases::EntryEnd& end, std::vector<std::string> doubts) {
+cases::Verdict CaseAnswers::end(const cases::EntryEnd& end, std::vector<std::string> doubts,
+                                std::string died) {
   const std::lock_guard lock(mutex_);
   Round& round = rounds_.back();
   round.matcher.end();
@@ -159,13 +160,24 @@ cases::Verdict CaseAnswers::end(const cases::EntryEnd& end, std::vector<std::str
   if (const uint64_t lost = places_->lost_events(); lost > 0)
     doubts.push_back(std::to_string(lost) + " events of the service were lost");
   round.doubts = std::move(doubts);
+  round.died = std::move(died);
   round.end = end;
   round.mask.redact(&round.end.answer);
   return judged(round);
 }
 
 cases::Verdict CaseAnswers::judged(const Round& round) const {
-  return cases::judge(round.masked, round.matcher, round.end, set_.rules, round.doubts);
+  cases::Verdict out =
+      cases::judge(round.masked, round.matcher, round.end, set_.rules, round.doubts);
+  if (round.died.empty()) return out;
+  // It stayed alive in the recording. What differed before it died stays the finding.
+  cases::Difference death;
+  death.kind = cases::DifferenceKind::kAnswer;
+  death.text = round.died;
+  out.differences.push_back(std::move(death));
+  out.judged = cases::Judged::kDiffers;
+  out.why.clear();
+  return out;
 }
 
 Rejudged CaseAnswers::rejudged() {

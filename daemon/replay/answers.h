@@ -53,7 +53,9 @@ class CaseAnswers final : public stubs::Answerer {
   // A service may call on behind its answer: waits until all recorded calls have come, at most so long.
   void wait_for_calls(std::chrono::milliseconds limit);
   // It was answered, and nothing is under way any more.
-  cases::Verdict end(const cases::EntryEnd& end, std::vector<std::string> doubts);
+  // `died`: how the service itself has ended meanwhile, in words; "": it has not.
+  cases::Verdict end(const cases::EntryEnd& end, std::vector<std::string> doubts,
+                     std::string died = "");
   // What is to be said now of cases that ended before, since calls of theirs have come: by their execution. Each change is told once.
   Rejudged rejudged();
   // Calls of the process (start-up, loops) that nothing recorded answers, in the life of this process.
@@ -85,6 +87,7 @@ class CaseAnswers final : public stubs::Answerer {
     // What it was judged by, once it has ended.
     cases::EntryEnd end = {};
     std::vector<std::string> doubts = {};
+    std::string died = {};
     bool is_over = false, has_changed = false;
   };
   struct CallOfRound {

@@ -129,15 +129,18 @@ Result<Played> CasePlayer::play(const cases::Case& of) {
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   out.stopped = executed->stopped;
   std::vector<std::string> doubts = calls_elsewhere(executed->record);
-  for (const ServiceEnd& ended : executed->ended)
-    doubts.push_back("service '" + ended.name + "' " + ended.how());
+  std::string died;
+  for (const ServiceEnd& ended : executed->ended) {
+    const std::string text = "service '" + ended.name + "' " + ended.how();
+    (ended.name == service_ ? died : doubts.emplace_back()) = text;
+  }
   for (const std::string& note : executed->record.notes) {
     if (note.find(kTimeNotShown) != std::string::npos) out.time_notes.insert(note);
   }
   if (first_us_ && config_service().is_attached())
     out.time_notes.insert("service '" + service_ + "': " + std::string(kTimeNotShown) +
                           "it is reached from outside (docs/attach.md)");
-  out.verdict = answers_.end(end, std::move(doubts));
+  out.verdict = answers_.end(end, std::move(doubts), std::move(died));
   if (out.verdict.judged != cases::Judged::kPassed && !out.stopped)
     out.output = last_lines(lane_.place().log_path(service_), kLogLines);
   out.missed = answers_.missed();

@@ -101,7 +101,8 @@ Result<void> Admission::find_host() {
     const auto found = differs.find(each.file);
     if (found == differs.end()) continue;
     host.matters.push_back(cases::name_in_path(each.file));
-    out_.of_host.push_back(found->second);
+    if (std::find(out_.of_host.begin(), out_.of_host.end(), found->second) == out_.of_host.end())
+      out_.of_host.push_back(found->second);
   }
   if (host.matters.empty()) host.name.clear();
   return {};

@@ -29,6 +29,7 @@ Value drawn_number(DrawSource source, const Original& original) {
   if (draw.give(&value, sizeof value) &&
       (!std::is_floating_point_v<Value> || (value >= 0 && value < 1)))
     return value;
+  if (draw.wants_another()) static_cast<void>(original());
   value = original();
   draw.keep(&value, sizeof value);
   return value;

@@ -50,10 +50,16 @@ std::string_view innermost(const CapturedStack& stack) {
   return text.substr(0, end == std::string_view::npos ? 0 : end + 1);
 }
 
-// Takes the first row that fits. False: there is none, or the daemon writes others meanwhile.
-bool take_row(DrawTable& table, DrawSource source, bool of_process, void* out, size_t size) {
+enum class Taken : uint8_t {
+  kNothing,  // there is none that fits, or the daemon writes others meanwhile
+  kNumber,
+  kOwn,  // a number of the machine is to be given
+};
+
+// Takes the first row that fits.
+Taken take_row(DrawTable& table, DrawSource source, bool of_process, void* out, size_t size) {
   const uint32_t sequence = table.sequence.load(std::memory_order_acquire);
-  if (sequence % 2 != 0) return false;
+  if (sequence % 2 != 0) return Taken::kNothing;
   const uint32_t count = std::min(table.count.load(std::memory_order_relaxed), kMaxDraws);
   for (uint32_t i = 0; i < count; ++i) {
     DrawRow& row = table.rows[i];
@@ -63,16 +69,17 @@ bool take_row(DrawTable& table, DrawSource source, bool of_process, void* out, s
       continue;
     const bool is_own = (row.flags & kDrawOwn) != 0;
     const uint32_t offset = row.offset;
-    if (offset > kMaxDrawBytesInAll - size) return false;
+    if (offset > kMaxDrawBytesInAll - size) return Taken::kNothing;
     if (!row.given.compare_exchange_strong(given, sequence, std::memory_order_relaxed)) continue;
     uint8_t bytes[kMaxDrawBytes];
     std::memcpy(bytes, table.bytes + offset, size);
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (is_own || table.sequence.load(std::memory_order_relaxed) != sequence) return false;
+    if (table.sequence.load(std::memory_order_relaxed) != sequence) return Taken::kNothing;
+    if (is_own) return Taken::kOwn;
     std::memcpy(out, bytes, size);
-    return true;
+    return Taken::kNumber;
   }
-  return false;
+  return Taken::kNothing;
 }
 
 }  // namespace
@@ -135,7 +142,7 @@ bool Draw::give(void* out, size_t size) {
   if (a == nullptr) {
     // The service starts: no case runs yet.
     a = own_process() ? attach() : nullptr;
-    return a != nullptr && take_row(a->lane->draws, source_, true, out, size);
+    return a != nullptr && take_row(a->lane->draws, source_, true, out, size) == Taken::kNumber;
   }
   if (a->lane->draws.count.load(std::memory_order_relaxed) == 0) return false;
   const Scratch scratch;
@@ -144,7 +151,9 @@ bool Draw::give(void* out, size_t size) {
   const std::optional<DrawnFor> of = drawn_for(a, execution, stack.hash);
   // What a request does that is over is none of this case's.
   if (!of || (of->rpc != 0 && of->execution != execution)) return false;
-  return take_row(a->lane->draws, source_, of->rpc == 0, out, size);
+  const Taken taken = take_row(a->lane->draws, source_, of->rpc == 0, out, size);
+  wants_another_ = taken == Taken::kOwn;
+  return taken == Taken::kNumber;
 }
 
 void Draw::keep(const void* bytes, size_t size) {

@@ -48,6 +48,9 @@ class Draw {
   bool passes() const { return passes_; }
   // Fills all of `out` with bytes of the recording. False: there are none for this draw, and nothing is written.
   bool give(void* out, size_t size);
+  // Behind give(): the program is to have another number than in the recording. A generator with a seed that a replay gives again would
+  // give the same one, so it is asked once more than the program asks.
+  bool wants_another() const { return wants_another_; }
   // The program has got these.
   void keep(const void* bytes, size_t size);
 
@@ -63,6 +66,7 @@ class Draw {
   const DrawSource source_;
   const TaskContext* const task_;
   const bool passes_;
+  bool wants_another_ = false;
 };
 
 }  // namespace filibuster::preload

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "daemon/process/ports.h"
 #include "daemon/record/environment.h"
 #include "daemon/record/recording.h"
 #include "daemon/redact/rules.h"
@@ -290,6 +291,10 @@ std::string RecordMode::summary(const SessionReport& report, const SessionEnd&) 
     out += "; " + count_text(all.counts.equal, "more was equal to one of them",
                              "more were equal to one of them");
   out += "\n";
+  if (all.counts.whole + all.counts.partial == 0 && all.untold_requests == 0 && all.not_taken == 0)
+    out += "no request came to " + own().service +
+           " while it was recorded: the traffic finds its port in $PORT_" +
+           port_variable(own().service) + "\n";
   for (const auto& [route, number] : all.counts.by_route)
     out += "  " + route + ": " + std::to_string(number) + "\n";
   if (all.counts.without_room > 0)
@@ -343,8 +348,9 @@ std::string RecordMode::not_replayed(uint64_t cases) const {
     out += ", since " + own().service + " runs already, and was not started here";
     with = " --service " + own().service + "='COMMAND'";
   }
-  return out + ": `filibuster verify " + own().folder + with + "` shows " +
-         (cases == 1 ? "whether it passes" : "which of them pass") + "\n";
+  return out + ", so that what varies is not known: `filibuster verify " + own().folder + with +
+         "` shows " + (cases == 1 ? "whether it passes" : "which of them pass") +
+         (can_start() ? ". Record again to have that found out" : "") + "\n";
 }
 
 }  // namespace

@@ -67,6 +67,10 @@ Result<void> VerifyTester::run(VerifyResults* out) {
     out->notes.push_back(
         "no replay has shown on the recorded version that these cases pass: the recording was not "
         "followed by one, or that was not ended (docs/record.md)");
+  const auto counted = set.set.counts.find("cases");
+  if (counted != set.set.counts.end() && counted->second != set.cases.size())
+    out->notes.push_back("set.json counts " + std::to_string(counted->second) +
+                         " cases, and the folder has " + std::to_string(set.cases.size()));
   if (out->count(Judged::kDiffers) > 0) note_draws(out);
   out->notes.insert(out->notes.end(), time_notes_.begin(), time_notes_.end());
   return {};

@@ -58,6 +58,10 @@ bool find_numbers() {
   return true;
 }
 
+void drop(Object* object) {
+  if (object != nullptr) api().decrease_reference(object);
+}
+
 // _random.Random.random()
 Object* random(Object* self, Object* none) {
   const Function original = g_random.original.load(std::memory_order_relaxed);
@@ -67,6 +71,7 @@ Object* random(Object* self, Object* none) {
   // (What was recorded may be of the other method.)
   if (draw.give(&value, sizeof value) && value >= 0 && value < 1)
     return g_numbers.float_from(value);
+  if (draw.wants_another()) drop(original(self, none));
   Object* result = original(self, none);
   if (result == nullptr) return nullptr;
   value = g_numbers.float_as(result);
@@ -77,10 +82,6 @@ Object* random(Object* self, Object* none) {
 // --- _random.Random.getrandbits(k): so many bytes as the bits need, little endian -----------------
 
 constexpr long kSmall = 64;  // bits of what fits into a number of C
-
-void drop(Object* object) {
-  if (object != nullptr) api().decrease_reference(object);
-}
 
 // of.name(first, "little"), which takes the reference of `first`; nullptr: it has thrown, which is forgotten.
 Object* call_with_order(Object* of, const char* name, Object* first) {
@@ -102,6 +103,7 @@ Object* small_bits(Draw* draw, Function original, Object* self, Object* wanted, 
   // (What was recorded may be of another number of bits.)
   if (draw->give(&value, size))
     return g_numbers.small_from(bits == kSmall ? value : value & ((uint64_t{1} << bits) - 1));
+  if (draw->wants_another()) drop(original(self, wanted));
   Object* result = original(self, wanted);
   if (result == nullptr) return nullptr;
   value = g_numbers.small_as(result);
@@ -121,6 +123,7 @@ Object* large_bits(Draw* draw, Function original, Object* self, Object* wanted, 
       if (number != nullptr) return number;
     }
   }
+  if (draw->wants_another()) drop(original(self, wanted));
   Object* result = original(self, wanted);
   if (result == nullptr) return nullptr;
   Object* bytes = call_with_order(result, "to_bytes", api().long_from(static_cast<long>(size)));

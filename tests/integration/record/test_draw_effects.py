@@ -90,3 +90,16 @@ def test_a_service_that_tells_the_name_of_its_machine_passes_on_another_one(draw
 def test_a_name_without_an_effect_is_in_no_file(drawing):
     run, rules = record(drawing, get("/toss"))
     assert run.exit_code == 0 and rules["host"] == {"name": "", "cases": 1, "replays": 1, "matters": []}, rules
+
+
+def test_a_generator_whose_seed_is_that_of_the_recording_is_given_other_numbers_too(drawing):
+    """Replays give the process its seed again, so that it would draw the same numbers by itself."""
+    run, rules = record(drawing, get("/pick"), get("/toss"))
+    assert run.exit_code == 0 and effects(rules)["pick"] == "some", rules
+    (case,) = [case for case in cases(drawing) if case["request"]["target"] == "/pick"]
+    assert case["draws"] and "masks" not in rules, rules
+    drawing.write("earlier.py", DRAWING.read_text().replace('return {"pick"', 'print(random.random(), file=sys.stderr)\n    return {"pick"'))
+    configured = (drawing.directory / "filibuster.json").read_text()
+    drawing.write("filibuster.json", configured.replace(str(DRAWING), str(drawing.directory / "earlier.py")))
+    verified, found = verify(drawing)
+    assert verified.exit_code == 0, verified

@@ -78,10 +78,11 @@ def test_documents_for_ci(project):
     assert "2 cases: 1 passed, 1 differs" in (project.directory / "summary.md").read_text(), run
 
 
-def test_a_service_that_dies_is_no_conclusion(project):
+def test_a_service_that_dies_differs(project):
+    """It stayed alive in the recording."""
     write_cases(project.directory / "cases", FIRST)
     run, found = verify(project, bug="dies")
-    assert run.exit_code == 3 and found["cases"][0]["judged"] == "no conclusion", run
+    assert run.exit_code == 1 and found["cases"][0]["judged"] == "differs", run
     assert "service 'orders' ended with exit status 3" in run.output, run
 
 

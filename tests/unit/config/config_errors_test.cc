@@ -364,13 +364,13 @@ TEST(ConfigErrors, APartBelongsToAServiceThatIsThere) {
                 "}]");
   };
   EXPECT_EQ(errors_of(with_part(R"(, "command": "c", "part_of": "users")")), "");
-  expect_error(with_part(R"(, "command": "c", "part_of": "user")"), "2:98",
-               "'part_of': there is no service 'user' (services: users, cache)");
-  expect_error(with_part(R"(, "command": "c", "part_of": "cache")"), "2:98",
+  expect_error(with_part(R"(, "command": "c", "part_of": "user")"), "2:94",
+               "'part_of': there is no service 'user' (services: 'users' or 'cache')");
+  expect_error(with_part(R"(, "command": "c", "part_of": "cache")"), "2:94",
                "'cache' is a part of 'cache' itself");
-  expect_error(with_part(R"(, "ports": {"cache": 9}, "part_of": "users")"), "2:105",
+  expect_error(with_part(R"(, "ports": {"cache": 9}, "part_of": "users")"), "2:101",
                "'part_of': service 'cache' has no command, so that no replay can start it");
-  expect_error(with_part(R"(, "stubs": [], "part_of": "users")"), "2:84",
+  expect_error(with_part(R"(, "stubs": [], "part_of": "users")"), "2:80",
                "'part_of': service 'cache' has no process");
 }
 

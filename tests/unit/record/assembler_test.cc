@@ -364,6 +364,7 @@ TEST(Assembler, CallsToAPartOfTheServiceAreInNoCase) {
 
 // Its agent may tell of its own call before the service's agent tells of the call that led to it.
 TEST(Assembler, WhatAPartCallsIsCalledForTheRequestThatLedToIt) {
+  constexpr uint64_t kOfPart = uint64_t{9} << 32 | 102;  // by its agent
   for (const bool part_first : {false, true}) {
     Records records;
     const auto of_service = [&] {
@@ -377,10 +378,10 @@ TEST(Assembler, WhatAPartCallsIsCalledForTheRequestThatLedToIt) {
       records.connection(1, true, StreamProtocol::kHttp1);
       records.bytes(1, true, http_request("GET /prices/7"));
       records.connection(3, false, StreamProtocol::kHttp1, "pricing");
-      records.issued(102, 3, 1, "pricing", "GET", "/of/7", {101});
+      records.issued(kOfPart, 3, 1, "pricing", "GET", "/of/7", {101});
       records.bytes(3, true, http_request("GET /of/7"));
       records.bytes(3, false, http_answer(200, "9"));
-      records.finished(102);
+      records.finished(kOfPart);
     };
     records.connection(1, true, StreamProtocol::kHttp1);
     records.bytes(1, true, http_request("GET /orders/7"));

@@ -2,10 +2,12 @@
 
 GET /orders: a number for its log alone, and one that its answer and a call have. GET /toss: a call to the left or to the right, by chance.
 GET /login: a token. GET /host: the name of this machine.
+GET /pick: a number of the generator that Python seeds when it starts.
 """
 import http.client
 import json
 import os
+import random
 import secrets
 import socket
 import sys
@@ -53,6 +55,10 @@ def host():
     return {"host": name, "node": os.uname().nodename}
 
 
+def pick():
+    return {"pick": random.randint(0, 10**9)}
+
+
 class Drawing(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -60,7 +66,7 @@ class Drawing(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):  # noqa: N802
-        body = json.dumps({"/orders": orders, "/toss": toss, "/login": login, "/host": host}[self.path]()).encode()
+        body = json.dumps({"/orders": orders, "/toss": toss, "/login": login, "/host": host, "/pick": pick}[self.path]()).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
