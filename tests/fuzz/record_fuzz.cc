@@ -52,7 +52,7 @@ class Recorded {
   void step(Input* in) {
     const uint8_t what = in->byte();
     now_ += uint64_t{what} * 100'000;
-    switch (what % 14) {
+    switch (what % 15) {
       case 0: {
         ConnectionSeen event;
         event.connection = in->byte() % 8;
@@ -132,7 +132,17 @@ class Recorded {
         record.error = in->byte() % 2;
         return assembler_.closed(source(), head(TapeType::kClosed), record);
       }
-      case 12:
+      case 12: {
+        TapeDraw record;
+        record.rpc = in->byte() % 16;
+        record.source = 1 + in->byte() % static_cast<uint8_t>(kLastDrawSource);
+        record.site = what % 2 == 0 ? "F /srv/orders.py:31 name" : "";
+        const std::string_view text = in->bytes(1 + in->byte() % 32);
+        if (text.empty()) return;
+        record.bytes = {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+        return assembler_.draw(source(), head(TapeType::kDraw), record);
+      }
+      case 13:
         now_ += kSettledNs;
         assembler_.passed(now_);
         return check(assembler_.take());

@@ -25,6 +25,19 @@ void check_bytes(const std::vector<uint8_t>& bytes) {
     std::abort();
 }
 
+void check_draw(const std::vector<uint8_t>& bytes) {
+  TapeDraw record;
+  if (!decode(bytes, &record)) return;
+  uint8_t head[kTapeDrawHead];
+  encode_head(record, head);
+  const auto* const site = reinterpret_cast<const uint8_t*>(record.site.data());
+  if (std::memcmp(head, bytes.data(), sizeof head) != 0 || site != bytes.data() + sizeof head ||
+      record.bytes.data() != site + record.site.size() ||
+      record.bytes.size() != bytes.size() - sizeof head - record.site.size() ||
+      draw_source_name(static_cast<DrawSource>(record.source)).empty())
+    std::abort();
+}
+
 template <typename Record>
 void check_fields(const std::vector<uint8_t>& bytes) {
   Record record;
@@ -65,7 +78,7 @@ void check_ring(const std::vector<uint8_t>& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::vector<uint8_t> bytes(data + 1, data + size);
-  switch (data[0] % 6) {
+  switch (data[0] % 8) {
     case 0:
       check_bytes(bytes);
       break;
@@ -74,6 +87,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 4:
       check_fields<TapeClosed>(bytes);
+      break;
+    case 6:
+      check_draw(bytes);
       break;
     default:
       check_ring(bytes);

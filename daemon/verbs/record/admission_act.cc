@@ -158,6 +158,7 @@ Result<void> AdmissionAct::save(replay::Admitted* admitted) {
   }
   if (set_.set.host) {
     for (std::string& name : set_.set.host->matters) name = names[name];
+    std::erase(set_.set.host->matters, "");
     writer.value()->set_host(*set_.set.host);
   }
   for (replay::RefusedCase& each : admitted->refused) {

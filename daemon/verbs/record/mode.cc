@@ -169,7 +169,7 @@ Result<void> RecordMode::before_services(Lane* lane) {
   // What somebody else has started has the environment of somebody else.
   if (can_start()) {
     options.set.environment = record::recorded_environment(*service);
-    options.set.host.emplace().name = record::host_name();
+    if (!service->is_attached()) options.set.host.emplace().name = record::host_name();
   }
   options.set.redacted = record::Redactor::rules();
   options.set.redact = config.redact;
