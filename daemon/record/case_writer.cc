@@ -81,6 +81,8 @@ Result<std::unique_ptr<CaseWriter>> CaseWriter::make(const std::string& folder, 
   std::unique_ptr<CaseWriter> out(
       new CaseWriter(folder, std::move(set), std::move(rules).value(), most_bytes));
   out->process_.service = out->set_.service;
+  std::error_code unknown;
+  out->was_there_ = fs::exists(folder, unknown);
   if (auto made = out->make_folder(folder); !made) return made.error();
   if (auto written = out->write_set(); !written) return written.error();
   return out;
@@ -292,7 +294,7 @@ Result<void> CaseWriter::finish() {
     std::error_code ignored;
     for (const std::string_view name : {cases::kSetName, cases::kProcessName})
       fs::remove(folder_ + "/" + std::string(name) + ".json", ignored);
-    fs::remove(folder_, ignored);
+    if (!was_there_) fs::remove(folder_, ignored);
     return {};
   }
   set_.counts["cases"] = counts_.whole - counts_.equal;

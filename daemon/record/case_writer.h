@@ -87,7 +87,8 @@ class CaseWriter {
   const std::string folder_;
   cases::CaseSet set_;
   const cases::Rules rules_;
-  uint64_t room_;  // bytes that are left for cases
+  bool was_there_ = false;  // the folder, before the recording
+  uint64_t room_;           // bytes that are left for cases
   cases::ProcessRecord process_;
   std::set<std::string> not_followed_;
   std::string set_text_;

@@ -48,6 +48,7 @@ LoadedSet load_cases(const std::string& folder, std::vector<ConfigError>* errors
     return out;
   }
   cases::ReadSet set = cases::load_set(set_path);
+  const bool is_set_read = set.errors.empty();
   take(std::move(set.errors), errors);
   out.set = std::move(set.value);
   if (auto rules = cases::rules_of(out.set)) {
@@ -66,8 +67,9 @@ LoadedSet load_cases(const std::string& folder, std::vector<ConfigError>* errors
     for (const std::string& name : entries_of(folder + "/" + route, false)) {
       if (!name.ends_with(".json")) continue;
       cases::ReadCase each = cases::load_case(folder + "/" + route + "/" + name);
+      const bool is_read = each.errors.empty() && is_set_read;
       take(std::move(each.errors), errors);
-      if (each.value.service != out.set.service && each.errors.empty())
+      if (is_read && each.value.service != out.set.service)
         errors->push_back({each.value.file, 0, 0,
                            "the case is of service '" + each.value.service + "', and the set of '" +
                                out.set.service + "'"});

@@ -348,9 +348,10 @@ std::string RecordMode::not_replayed(uint64_t cases) const {
     out += ", since " + own().service + " runs already, and was not started here";
     with = " --service " + own().service + "='COMMAND'";
   }
-  return out + ", so that what varies is not known: `filibuster verify " + own().folder + with +
-         "` shows " + (cases == 1 ? "whether it passes" : "which of them pass") +
-         (can_start() ? ". Record again to have that found out" : "") + "\n";
+  return out + ": `filibuster verify " + own().folder + with + "` shows " +
+         (cases == 1 ? "whether it passes" : "which of them pass") +
+         ". What varies is not known, and not masked" +
+         (can_start() ? ": record again to have it found out" : "") + "\n";
 }
 
 }  // namespace

@@ -63,6 +63,15 @@ TEST_F(CaseWriterTest, EqualCasesAreOneFileThatSaysHowOften) {
   EXPECT_TRUE(cases::load_process(folder_ + "/process.json").errors.empty());
 }
 
+TEST_F(CaseWriterTest, WithoutACaseTheFolderIsAsItWas) {
+  for (const bool was_there : {false, true}) {
+    if (was_there) fs::create_directories(folder_);
+    ASSERT_TRUE(make()->finish().ok());
+    EXPECT_EQ(fs::exists(folder_), was_there);
+    EXPECT_TRUE(!was_there || fs::is_empty(folder_));
+  }
+}
+
 TEST_F(CaseWriterTest, AnotherAnswerIsAnotherCase) {
   auto writer = make();
   cases::Case one = cases::order_case();
