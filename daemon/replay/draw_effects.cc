@@ -19,9 +19,10 @@ using Effect = DrawPoint::Effect;
 // Replays of all cases. What is not known behind them keeps its numbers.
 constexpr size_t kMostReplays = 40;
 
-// Other numbers of the same kind, the smallest, and the largest.
-enum class Other : uint8_t { kOwn, kSmallest, kLargest };
-constexpr Other kOthers[] = {Other::kOwn, Other::kSmallest, Other::kLargest};
+// Other numbers of the same kind, the smallest, and the largest. Where any bytes are possible, they are the same ones each time, so that
+// what all places do together is done by one of the halves again.
+enum class Other : uint8_t { kOpposite, kSmallest, kLargest };
+constexpr Other kOthers[] = {Other::kOpposite, Other::kSmallest, Other::kLargest};
 
 using Place = std::pair<std::string, std::string>;  // source and site
 
@@ -43,14 +44,21 @@ bool takes_any_bytes(const Draw& draw) {
   }
 }
 
-void change(Draw* draw, Other other) {
+// A number of the machine stands in its place.
+void leave_out(Draw* draw) {
   if (draw->own != 0) return;
-  if (other != Other::kOwn && takes_any_bytes(*draw)) {
-    std::fill(draw->bytes.begin(), draw->bytes.end(), other == Other::kSmallest ? '\0' : '\xff');
-    return;
-  }
   draw->own = draw->bytes.size();
   draw->bytes.clear();
+}
+
+void change(Draw* draw, Other other) {
+  if (draw->own != 0) return;
+  if (!takes_any_bytes(*draw)) return leave_out(draw);
+  for (char& each : draw->bytes) {
+    each = other == Other::kSmallest  ? '\0'
+           : other == Other::kLargest ? '\xff'
+                                      : static_cast<char>(~each);
+  }
 }
 
 class DrawSearch {
@@ -141,7 +149,7 @@ Result<void> DrawSearch::halve(const std::vector<Place>& at, Other other, const 
 Result<void> DrawSearch::check_those_without_effect() {
   const std::vector<Place> at = others();
   if (at.empty() || at.size() == effects_.size()) return {};
-  auto changed = try_others(at, Other::kOwn);
+  auto changed = try_others(at, Other::kOpposite);
   if (!changed) return changed.error();
   if (!changed.value()) set(at, Effect::kUnknown);
   if (changed.value() && changed.value()->any) set(at, Effect::kSome);
@@ -198,7 +206,7 @@ void DrawSearch::finish() {
       const auto effect = effects_.find(place_of(*draw));
       const bool is_needed = draw->own == 0 && effect != effects_.end() &&
                              effect->second != Effect::kNone && effect->second != Effect::kUnfit;
-      if (!is_needed) change(&*draw, Other::kOwn);
+      if (!is_needed) leave_out(&*draw);
       const std::pair<std::string, uint64_t> kind(draw->source,
                                                   draw->own != 0 ? draw->own : draw->bytes.size());
       if (is_needed) later.insert(kind);
